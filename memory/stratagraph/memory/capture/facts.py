@@ -37,6 +37,7 @@ from stratagraph.store.records.facts import (
     overlapping_facts,
 )
 from stratagraph.store.records.inserting import latest_evidence
+from stratagraph.store.records.merges import keep_single_valued
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import dispute_parties, disputes_of
 from stratagraph.store.records.salience_rows import write_salience
@@ -200,6 +201,8 @@ async def settle_fact(
         leaving = {fact.id for fact in conflicts}
     elif conflicts:
         await _replace(writes, draft, conflicts, stored.disputed.get(draft.position, {}))
+    if is_single and policy is not None:
+        await keep_single_valued(writes.connection, writes.caller.tenant, [slot])
     if not is_single and (is_readable or not await _has_two_values(writes, slot, leaving)):
         await _require_one_value(writes, slot, path, leaving=leaving)
         await make_single_valued(writes.connection, writes.caller.tenant, slot)

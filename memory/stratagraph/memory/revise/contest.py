@@ -12,6 +12,7 @@ from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.revise.reopened_slots import keep_slots_of
 from stratagraph.memory.revise.request import Contest
 from stratagraph.memory.revise.successor import inherit
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
@@ -54,6 +55,7 @@ async def contest(work: UnitOfWork, request: Contest) -> UUID:
     rows = await work.lock(contested)
     require_version(rows[request.record_id], request.expected_version)
     require_current(rows)
+    await keep_slots_of(work, contested)
     parties = await dispute_parties(work.connection, work.caller, contested)
     if len({*(id_ for id_, party in parties.items() if party.is_readable), *contesting}) > MAX_PARTIES:
         raise LimitExceeded(

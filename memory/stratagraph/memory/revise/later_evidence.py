@@ -15,7 +15,7 @@ from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import elevated
-from stratagraph.store.records.fact_keys import FactKeys, Slot
+from stratagraph.store.records.fact_keys import FactIdentity, FactKeys, Slot
 from stratagraph.store.records.inserting import NewRecord, NewRelation, insert_records, latest_evidence
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.rekeying import KeyedFact, fetch_keyed_facts, lock_given_slots
@@ -64,12 +64,15 @@ async def give_to_survivor(
     return ids
 
 
+def said_of(survivor: UUID, fact: KeyedFact, *, entity: UUID) -> FactIdentity:
+    """Return the identity of a fact about `entity` with the survivor in its place."""
+    identity = replace(fact.identity, subject_entity=survivor)
+    return replace(identity, object_entity=survivor) if identity.object_entity == entity else identity
+
+
 async def _keys(work: UnitOfWork, fact: KeyedFact, record: MemoryRecord, *, entity: UUID, survivor: UUID) -> FactKeys:
     """Return the keys of the fact with the survivor in place of the entity; locks its slot."""
-    tenant, identity = work.caller.tenant, fact.identity
-    identity = replace(identity, subject_entity=survivor)
-    if identity.object_entity == entity:
-        identity = replace(identity, object_entity=survivor)
+    tenant, identity = work.caller.tenant, said_of(survivor, fact, entity=entity)
     slot = Slot(fact.slot.scope, fact.slot.sensitivity, identity.slot_key(tenant))
     flags = await lock_given_slots(work.connection, tenant, {slot: False})
     stated = Interval.stated_in((record.payload or {})["validity"])

@@ -21,9 +21,10 @@ from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.model.enums import AuditAction, RecordState
 from stratagraph.store.model.errors import LimitExceeded
 from stratagraph.store.records.editing import Edit, update_records
-from stratagraph.store.records.fact_keys import FactIdentity, Slot, condition_key, contradictory
+from stratagraph.store.records.fact_keys import FactIdentity, Slot, condition_key, contradictory, predicate_key
 from stratagraph.store.records.inserting import NewRelation, latest_evidence
 from stratagraph.store.records.locking import lock_records
+from stratagraph.store.records.predicates import single_valued_predicates
 from stratagraph.store.records.rekeying import (
     FactContent,
     KeyedFact,
@@ -155,13 +156,21 @@ def _is_readable(work: UnitOfWork, slot: Slot) -> bool:
 async def _lock_slots(
     work: UnitOfWork, before: Mapping[UUID, KeyedFact], keys: Mapping[UUID, NewKeys], *, inherits: bool
 ) -> dict[Slot, bool]:
-    """Lock the present and the new slots of facts, creating new ones; return whether each is single-valued."""
+    """Lock the present and the new slots of facts, creating new ones; return whether each is single-valued.
+
+    With `inherits`, a new one begins so if the slot from which a fact comes is single-valued and its predicate is
+    registered as that, so that it would begin so for a capture, too.
+    """
+    connection, tenant = work.connection, work.caller.tenant
+    names = await single_valued_predicates(connection, tenant) if inherits else ()
+    registered = {predicate_key(tenant, name) for name in names}
     created: dict[Slot, bool] = {}
     for id_, fact in before.items():
-        created[keys[id_].slot] = created.get(keys[id_].slot, False) or (inherits and fact.single_valued)
+        slot = keys[id_].slot
+        created[slot] = created.get(slot, False) or (fact.single_valued and fact.identity.predicate_key in registered)
     for fact in before.values():
         created.setdefault(fact.slot, fact.single_valued)
-    return await lock_given_slots(work.connection, work.caller.tenant, created)
+    return await lock_given_slots(connection, tenant, created)
 
 
 async def _collapse(work: UnitOfWork, placed: Sequence[_Placed], done: Rekeyed) -> list[_Placed]:

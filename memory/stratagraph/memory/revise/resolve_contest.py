@@ -8,6 +8,7 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.retrying import StaleRead
+from stratagraph.memory.revise.reopened_slots import keep_slots_of
 from stratagraph.memory.revise.request import ResolveContest
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_version
 from stratagraph.store.model.clock import rfc3339
@@ -50,6 +51,7 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
             " resolve",
             path=["recordId"],
         )
+    await keep_slots_of(work, rows)
     await work.end_disputes([party.id for party in parties])
     winner = request.winner_id
     losers = [party.id for party in parties if party.id != winner and rows[party.id].state is RecordState.CONTESTED]

@@ -12,6 +12,7 @@ from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.facts import Fact, slots_of
+from stratagraph.store.records.merges import keep_single_valued
 
 
 async def lock_slot(
@@ -25,6 +26,7 @@ async def lock_slot(
     locked = await lock_slots_of_facts(
         writes.connection, writes.caller.tenant, writes.drafts, writes.scopes, also=dict.fromkeys(slots.values())
     )
+    await keep_single_valued(work.connection, work.caller.tenant, locked.single_valued)
     held = await lock_facts(writes, locked, leaving=leaving)
     work.after(*held.changed_at)
     return held

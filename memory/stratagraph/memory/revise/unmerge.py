@@ -11,6 +11,7 @@ from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.revise.in_place import entity_mention, rewrite_record
 from stratagraph.memory.revise.merged_payloads import unmerged_entity
 from stratagraph.memory.revise.rekeyed_facts import rekey_facts
+from stratagraph.memory.revise.reopened_slots import find_reopened
 from stratagraph.memory.revise.repointing import relate
 from stratagraph.memory.revise.request import Unmerge
 from stratagraph.memory.revise.unit_of_work import CURRENT, UnitOfWork, require_version
@@ -36,7 +37,7 @@ from stratagraph.store.records.merges import (
     take_back_terms,
 )
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.rekeying import KeyedFact, set_single_valued
+from stratagraph.store.records.rekeying import KeyedFact
 from stratagraph.store.records.relations import end_relations
 
 _PATH = ["recordId"]
@@ -107,6 +108,7 @@ async def _require_latest(work: UnitOfWork, entity: MemoryRecord) -> None:
 async def _restore(work: UnitOfWork, merge: EntityMerge, entity: MemoryRecord, survivor: MemoryRecord) -> None:
     connection, tenant = work.connection, work.caller.tenant
     crossings = await find_crossings(connection, tenant, entity.id)
+    reopened = await find_reopened(work, merge)
     facts = [record for record in merge.records if record.id != entity.id]
     await rekey_facts(
         work,
@@ -114,11 +116,11 @@ async def _restore(work: UnitOfWork, merge: EntityMerge, entity: MemoryRecord, s
         _renamed_back(merge),
         path=_PATH,
         inherits=False,
-        also={*(fact.id for fact in facts), *(crossing.other for crossing in crossings)},
+        also={*(fact.id for fact in facts), *(crossing.other for crossing in crossings), *reopened.facts},
     )
-    await set_single_valued(connection, tenant, merge.slots, single_valued=False)
+    await reopened.reopen(work, merge)
     await _restore_relations(work, entity.id)
-    await restore_facts(work, merge, facts, crossings)
+    await restore_facts(work, merge, facts, crossings, reopened)
     await _restore_entities(work, merge, entity, survivor)
     await delete_merge(connection, tenant, entity.id)
 

@@ -1,7 +1,8 @@
 """Facts after a merge of entities is undone: facts that had become one come apart, and disputes of the merge end.
 
 The facts already have their own keys again. What was captured since the merge stays with the surviving entity: it
-neither supersedes, contests nor trims the facts of the other one any more.
+neither supersedes, contests nor trims the facts of the other one any more, nor those of the surviving entity where it
+did so only because the merge had made their slot single-valued.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.revise.later_evidence import give_to_survivor
+from stratagraph.memory.revise.reopened_slots import ReopenedSlots
 from stratagraph.memory.revise.repointing import relate
 from stratagraph.memory.revise.unit_of_work import CURRENT, UnitOfWork
 from stratagraph.store.audit.events import AuditEvent
@@ -28,6 +30,7 @@ from stratagraph.store.records.merges import (
     MergedRecord,
     delete_crossing_trims,
     fetch_versions,
+    find_ended_disputes,
     row_versions,
 )
 from stratagraph.store.records.reading import Reader
@@ -61,22 +64,38 @@ class _Fact:
 
 
 async def restore_facts(
-    work: UnitOfWork, merge: EntityMerge, entries: Sequence[MergedRecord], crossings: Sequence[Crossing]
+    work: UnitOfWork,
+    merge: EntityMerge,
+    entries: Sequence[MergedRecord],
+    crossings: Sequence[Crossing],
+    reopened: ReopenedSlots,
 ) -> None:
     """Undo what the merge changed in the contents and states of facts, and what has crossed between the two since.
+
+    And what was displaced in the slots that take several values again.
 
     `entries` are the facts of the merge; those that are not `is_own` belong to the survivor. All are locked.
     """
     facts = await _read(work, entries, crossings)
     duplicates = {id_: fact.superseded_by for id_, fact in facts.items() if fact.superseded_by is not None}
-    heirs = await _separate_sources(work, merge, facts, duplicates)
+    heirs = await _separate_sources(work, merge, facts, duplicates, reopened)
     await _inherit_disputes(work, heirs, crossings)
-    revived = [id_ for id_, kept in duplicates.items() if await _is_revived(work, facts, id_, kept, crossings)]
+    open_ = await reopened.own(work, duplicates)
+    revived = [
+        id_
+        for id_, kept in duplicates.items()
+        if await _is_revived(work, facts, id_, kept, crossings, is_open=id_ in open_)
+    ]
     revived += await _end_crossings(work, facts, crossings)
-    await _revive(work, facts, list(dict.fromkeys(revived)))
+    revived += await _end_displacements(work, reopened)
+    revived = await _revive(work, facts, list(dict.fromkeys(revived)), reopened)
+    again = await find_ended_disputes(work.connection, work.caller.tenant, merge.entity, revived)
+    await relate(work, again)
+    work.doubtful |= {end for dispute in again for end in (dispute.source, dispute.target)}
     work.doubtful |= {id_ for id_, fact in facts.items() if fact.current.state in CURRENT}
     own = [entry.id for entry in entries if entry.is_subject]
     trimmed = await delete_crossing_trims(work.connection, work.caller.tenant, own)
+    trimmed |= await reopened.take_trims(work)
     work.note_restored(await restore(work.connection, work.directory, work.caller.tenant, trimmed, at=work.at))
 
 
@@ -132,12 +151,17 @@ async def _read(work: UnitOfWork, entries: Sequence[MergedRecord], crossings: Se
 
 
 async def _separate_sources(
-    work: UnitOfWork, merge: EntityMerge, facts: Mapping[UUID, _Fact], duplicates: Mapping[UUID, UUID]
+    work: UnitOfWork,
+    merge: EntityMerge,
+    facts: Mapping[UUID, _Fact],
+    duplicates: Mapping[UUID, UUID],
+    reopened: ReopenedSlots,
 ) -> dict[UUID, UUID]:
     """Take from each kept fact the sources of its duplicates; evidence captured since goes to the survivor's fact.
 
-    Where the survivor has no such fact, it gets one. Returns the survivor's new facts, by the fact whose later sources
-    they have.
+    Where the survivor has no such fact, it gets one, unless the fact with the evidence is withdrawn; but that it was
+    displaced in a slot that takes several values again does not count. Returns the survivor's new facts, by the fact
+    whose later sources they have.
     """
     heirs = {
         kept: id_
@@ -157,9 +181,12 @@ async def _separate_sources(
             heir = facts[heirs[id_]]
             if later:
                 await _write_sources(work, heirs[id_], heir, [*heir.current.provenance.get("sources", ()), *later])
-        elif later and fact.current.state in CURRENT:
+        elif later and fact.current.state in (*CURRENT, RecordState.SUPERSEDED):
             orphaned[id_] = later
         await _write_sources(work, id_, fact, sources)
+    superseded = {id_ for id_ in orphaned if facts[id_].current.state is RecordState.SUPERSEDED}
+    for id_ in superseded - await reopened.unsaid(work, superseded, merge):
+        del orphaned[id_]
     return await give_to_survivor(work, orphaned, entity=merge.entity, survivor=merge.survivor)
 
 
@@ -190,12 +217,18 @@ async def _write_sources(work: UnitOfWork, id_: UUID, fact: _Fact, sources: Sequ
 
 
 async def _is_revived(
-    work: UnitOfWork, facts: Mapping[UUID, _Fact], id_: UUID, kept: UUID, crossings: Sequence[Crossing]
+    work: UnitOfWork,
+    facts: Mapping[UUID, _Fact],
+    id_: UUID,
+    kept: UUID,
+    crossings: Sequence[Crossing],
+    *,
+    is_open: bool,
 ) -> bool:
     """Return whether a duplicate becomes current again; False if it shares the fate of the fact that was kept.
 
     A survivor's duplicate was represented by the other entity's fact: what superseded, retracted or contested that fact
-    since the merge did so to the duplicate.
+    since the merge did so to the duplicate; but nothing superseded it if its slot `is_open` to several values again.
     """
     fact, keeper = facts[id_], facts.get(kept)
     if fact.current.state is not RecordState.SUPERSEDED:
@@ -207,6 +240,8 @@ async def _is_revived(
         await _inherit_disputes(work, {kept: id_}, theirs)
         return True
     by = [crossing.other for crossing in theirs if crossing.predicate == "supersedes" and not crossing.is_from_own]
+    if by and is_open:
+        return True
     if by:
         revision = {**_revision(fact.before), "superseded_by": str(by[0])}
         await _edit(work, id_, fact, revision, state=None)
@@ -219,66 +254,80 @@ async def _is_revived(
 async def _end_crossings(work: UnitOfWork, facts: Mapping[UUID, _Fact], crossings: Sequence[Crossing]) -> list[UUID]:
     """End the disputes and supersessions between the two entities' facts since the merge.
 
-    Returns the facts among `facts` that become current again; superseded facts of the survivor are written here.
+    Returns the facts that become current again, if they are superseded: those of the entity, and those of the survivor
+    that were stored as superseded by these.
     """
     ended = [crossing.id for crossing in crossings]
     work.changes += await end_relations(work.connection, work.caller.tenant, ended, at=work.at)
-    revived, others = [], []
-    for crossing in crossings:
-        work.doubtful |= {crossing.own, crossing.other}
-        if crossing.predicate != "supersedes":
-            continue
-        if crossing.is_from_own:
-            others.append(crossing.other)
-        elif crossing.own in facts and facts[crossing.own].current.state is RecordState.SUPERSEDED:
-            revived.append(crossing.own)
-    await _revive_late_news(work, others)
+    work.doubtful |= {end for crossing in crossings for end in (crossing.own, crossing.other)}
+    superseded = [crossing for crossing in crossings if crossing.predicate == "supersedes"]
+    return [one.other if one.is_from_own else one.own for one in superseded if one.is_from_own or one.own in facts]
+
+
+async def _end_displacements(work: UnitOfWork, reopened: ReopenedSlots) -> list[UUID]:
+    """End the disputes and supersessions in slots that take several values again; return the superseded facts."""
+    ended = [one.id for one in reopened.displacements]
+    work.changes += await end_relations(work.connection, work.caller.tenant, ended, at=work.at)
+    work.doubtful |= reopened.facts
+    return [one.target for one in reopened.displacements if one.predicate == "supersedes"]
+
+
+async def _revive(
+    work: UnitOfWork, facts: Mapping[UUID, _Fact], ids: Sequence[UUID], reopened: ReopenedSlots
+) -> list[UUID]:
+    """Make superseded facts current again: contested, which the re-evaluation at the end makes active where it may.
+
+    Those that were not current before the merge go back to the state that they had. One for which an equal fact stands
+    in a reopened slot stays superseded, by that one. Returns those that are not superseded any more.
+    """
+    known = {**facts, **await _late_facts(work, set(ids) - facts.keys())}
+    superseded = [id_ for id_ in ids if known[id_].current.state is RecordState.SUPERSEDED]
+    represented = await reopened.represented(work, await reopened.own(work, superseded))
+    for id_ in superseded:
+        fact = known[id_]
+        was_current = fact.before.state in CURRENT
+        revision = _revision(fact.before if was_current else fact.after)
+        if id_ in represented:
+            await _edit(work, id_, fact, {**revision, "superseded_by": str(represented[id_])}, state=None)
+        else:
+            state = RecordState.CONTESTED if was_current else fact.before.state
+            await _edit(work, id_, fact, revision, state=state)
+    await relate(
+        work,
+        [
+            NewRelation(source=other, target=id_, predicate="supersedes", weight=1.0)
+            for id_, other in represented.items()
+        ],
+    )
+    revived = [id_ for id_ in superseded if id_ not in represented]
+    await restore_salience(work, [known[id_].entry for id_ in revived])
+    work.doubtful |= set(revived)
     return revived
 
 
-async def _revive(work: UnitOfWork, facts: Mapping[UUID, _Fact], ids: Sequence[UUID]) -> None:
-    """Make superseded facts current again: contested, which the re-evaluation at the end makes active where it may."""
-    for id_ in ids:
-        fact = facts[id_]
-        was_current = fact.before.state in CURRENT
-        await _edit(
-            work,
-            id_,
-            fact,
-            _revision(fact.before if was_current else fact.after),
-            state=RecordState.CONTESTED if was_current else fact.before.state,
-        )
-    await restore_salience(work, [facts[id_].entry for id_ in ids])
-    work.doubtful |= set(ids)
-
-
-async def _revive_late_news(work: UnitOfWork, ids: Collection[UUID]) -> None:
-    """Make facts current that were stored as superseded by a fact that is another entity's after all."""
-    if not ids:
-        return
+async def _late_facts(work: UnitOfWork, ids: Collection[UUID]) -> dict[UUID, _Fact]:
+    """Return facts that the merge did not change, as if they had been current before; their salience begins anew."""
     connection, tenant = work.connection, work.caller.tenant
     found = await row_versions(connection, tenant, ids)
     contents = await fetch_versions(connection, tenant, {id_: one.row_version for id_, one in found.items()})
-    entries = []
-    for id_, content in contents.items():
-        if content.state is not RecordState.SUPERSEDED:
-            continue
-        one = found[id_]
-        entry = MergedRecord(
-            id=id_,
-            is_subject=False,
-            is_object=False,
-            before=one.row_version,
-            after=one.row_version,
-            s=1.0,
-            t0=one.t0,
-            last_reinforced_at=one.last_reinforced_at,
+    return {
+        id_: _Fact(
+            MergedRecord(
+                id=id_,
+                is_subject=False,
+                is_object=False,
+                before=found[id_].row_version,
+                after=found[id_].row_version,
+                s=1.0,
+                t0=found[id_].t0,
+                last_reinforced_at=found[id_].last_reinforced_at,
+            ),
+            before=replace(content, state=RecordState.ACTIVE),
+            after=content,
+            current=content,
         )
-        fact = _Fact(entry, content, content, content)
-        await _edit(work, id_, fact, _revision(content), state=RecordState.CONTESTED)
-        entries.append(entry)
-    await restore_salience(work, entries)
-    work.doubtful |= {entry.id for entry in entries}
+        for id_, content in contents.items()
+    }
 
 
 def _revision(content: Content) -> dict[str, Any]:

@@ -5,7 +5,7 @@ See docs/data-model.md, Facts. No I/O.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -90,6 +90,20 @@ class Slot:
     key: bytes
 
 
+def slot_arrays(slots: Collection[Slot]) -> dict[str, list[Any]]:
+    """Return slots as the arrays that statements take: `scopes`, `sensitivities` and `slots`."""
+    return {
+        "scopes": [slot.scope for slot in slots],
+        "sensitivities": [slot.sensitivity for slot in slots],
+        "slots": [slot.key for slot in slots],
+    }
+
+
+def predicate_key(tenant: Tenant, predicate: str) -> bytes:
+    """Return the keyed hash of a predicate, as facts with it have it."""
+    return keyed_hash(tenant.index_key, "predicate", predicate.encode())
+
+
 def fact_keys(tenant: Tenant, payload: Mapping[str, Any], entities: FactEntities) -> FactKeys:
     """Compute the keys of a fact from its payload and the entities that it names.
 
@@ -103,7 +117,7 @@ def fact_keys(tenant: Tenant, payload: Mapping[str, Any], entities: FactEntities
         subject_entity=entities.subject,
         subject_key=None if entities.subject is not None else literal_key(tenant, namespace, payload["subject"]),
         subject_is_ambiguous=entities.subject_is_ambiguous,
-        predicate_key=keyed_hash(tenant.index_key, "predicate", payload["predicate"].encode()),
+        predicate_key=predicate_key(tenant, payload["predicate"]),
         object_entity=entities.object,
         value_key=None if entities.object is not None else literal_key(tenant, "literal", payload["object"]),
         condition_key=condition_key(tenant, conditions),

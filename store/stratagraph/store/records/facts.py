@@ -24,7 +24,7 @@ from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch, run
-from stratagraph.store.records.fact_keys import Slot, condition_key, contradictory
+from stratagraph.store.records.fact_keys import Slot, condition_key, contradictory, slot_arrays
 from stratagraph.store.records.predicates import registered
 
 MAX_CONTRADICTED = 1_000  # stored facts that one new fact may contradict
@@ -104,14 +104,7 @@ async def lock_slots(connection: AsyncConnection, tenant: Tenant, slots: Mapping
 
 async def _lock_known_slots(connection: AsyncConnection, tenant: Tenant, slots: Collection[Slot]) -> dict[Slot, bool]:
     """Lock those of `slots` that exist, in sorted order; return for each whether it is single-valued."""
-    rows = await fetch(
-        connection,
-        "lock_slots",
-        tenant=tenant.id,
-        scopes=[slot.scope for slot in slots],
-        sensitivities=[slot.sensitivity for slot in slots],
-        keys=[slot.key for slot in slots],
-    )
+    rows = await fetch(connection, "lock_slots", tenant=tenant.id, **slot_arrays(slots))
     return {Slot(row["scope"], row["sensitivity"], row["slot_key"]): row["single_valued"] for row in rows}
 
 

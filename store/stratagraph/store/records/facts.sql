@@ -80,10 +80,10 @@ ORDER BY r.id FOR UPDATE OF r
 -- Lock the given slots, in the order of all writers.
 -- Prepared: keys only, found by indexes.
 SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued
-FROM unnest((SELECT CAST(:scopes AS integer[])), (SELECT CAST(:sensitivities AS smallint[])), (SELECT CAST(:keys AS bytea[])))
-  AS asked(scope, sensitivity, key)
+FROM unnest((SELECT CAST(:scopes AS integer[])), (SELECT CAST(:sensitivities AS smallint[])), (SELECT CAST(:slots AS bytea[])))
+  AS asked(scope, sensitivity, slot)
 JOIN fact_slot s ON s.tenant = :tenant AND s.scope = asked.scope AND s.sensitivity = asked.sensitivity
-  AND s.slot_key = asked.key
+  AND s.slot_key = asked.slot
 ORDER BY s.scope, s.sensitivity, s.slot_key FOR UPDATE OF s
 
 -- lock_slots_of --

@@ -17,7 +17,8 @@ from stratagraph.store.model.enums import RecordState
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import Row, fetch, run
-from stratagraph.store.records.fact_keys import Slot
+from stratagraph.store.records.fact_keys import Slot, slot_arrays
+from stratagraph.store.records.inserting import NewRelation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,19 @@ class Crossing:
     is_from_own: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Displacement:
+    """An open relation, since a merge, between two facts of a slot that the merge made single-valued.
+
+    Neither fact is about the merged entity. `predicate` is `contested_by` or `supersedes`.
+    """
+
+    id: UUID
+    source: UUID
+    target: UUID
+    predicate: str
+
+
 @dataclass(slots=True, kw_only=True)
 class EntityMerge:
     """One entity that was merged into another one, with everything that must be known to undo it."""
@@ -89,7 +103,7 @@ class EntityMerge:
     survivor_before: int
     survivor_after: int
     records: list[MergedRecord] = field(default_factory=list)
-    slots: list[Slot] = field(default_factory=list)  # made single-valued
+    slots: list[Slot] = field(default_factory=list)  # made single-valued, where nobody has asked for one value since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +220,7 @@ async def fetch_merge(connection: AsyncConnection, tenant: Tenant, entity: UUID)
     ).one_or_none()
     if row is None:
         return None
-    records, slots = tables.entity_merge_record, tables.entity_merge_slot
+    records = tables.entity_merge_record
     return EntityMerge(
         entity=row.entity,
         survivor=row.survivor,
@@ -223,12 +237,7 @@ async def fetch_merge(connection: AsyncConnection, tenant: Tenant, entity: UUID)
                 )
             ).mappings()
         ],
-        slots=[
-            Slot(found.scope, found.sensitivity, bytes(found.slot_key))
-            for found in await connection.execute(
-                select(slots).where(slots.c.tenant == tenant.id, slots.c.entity == entity)
-            )
-        ],
+        slots=await fetch_merge_slots(connection, tenant, entity),
     )
 
 
@@ -272,6 +281,47 @@ async def find_crossings(connection: AsyncConnection, tenant: Tenant, entity: UU
         )
         for row in await fetch(connection, "find_crossings", tenant=tenant.id, entity=entity)
     ]
+
+
+async def find_displacements(connection: AsyncConnection, tenant: Tenant, entity: UUID) -> list[Displacement]:
+    """Return the disputes and supersessions, since the merge of `entity`, that are due to the slots it made so."""
+    return [
+        Displacement(id=row["id"], source=row["source"], target=row["target"], predicate=row["name"])
+        for row in await fetch(connection, "find_displacements", tenant=tenant.id, entity=entity)
+    ]
+
+
+async def find_ended_disputes(
+    connection: AsyncConnection, tenant: Tenant, entity: UUID, ids: Collection[UUID]
+) -> list[NewRelation]:
+    """Return the disputes from before the merge of `entity` that ended when one of the facts `ids` was superseded.
+
+    Only those whose parties are current now.
+    """
+    rows = await fetch(connection, "find_ended_disputes", tenant=tenant.id, entity=entity, ids=list(ids)) if ids else ()
+    return [
+        NewRelation(source=row["source"], target=row["target"], predicate="contested_by", weight=row["weight"])
+        for row in rows
+    ]
+
+
+async def fetch_merge_slots(connection: AsyncConnection, tenant: Tenant, entity: UUID) -> list[Slot]:
+    """Return the slots that the merge of `entity` made single-valued and in which nobody has asked for that since."""
+    slots = tables.entity_merge_slot
+    rows = await connection.execute(select(slots).where(slots.c.tenant == tenant.id, slots.c.entity == entity))
+    return sorted(Slot(row.scope, row.sensitivity, bytes(row.slot_key)) for row in rows)
+
+
+async def keep_single_valued(connection: AsyncConnection, tenant: Tenant, slots: Collection[Slot]) -> None:
+    """Let locked slots stay single-valued, with what was decided there, when merges that made them so are undone."""
+    if slots:
+        await run(connection, "keep_single_valued", tenant=tenant.id, **slot_arrays(slots))
+
+
+async def delete_slot_trims(connection: AsyncConnection, tenant: Tenant, slots: Collection[Slot]) -> set[UUID]:
+    """Delete the trims of the facts of locked slots; return the facts that were trimmed."""
+    rows = await fetch(connection, "delete_slot_trims", tenant=tenant.id, **slot_arrays(slots)) if slots else ()
+    return {row["fact"] for row in rows}
 
 
 async def delete_crossing_trims(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:

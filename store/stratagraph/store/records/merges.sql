@@ -12,6 +12,16 @@ WHERE m.tenant = :tenant AND m.entity = :entity AND NOT m.is_shared
   AND t.tenant = m.tenant AND t.entity = :survivor AND t.term_key = m.term_key AND t.scope = m.scope
   AND t.sensitivity = m.sensitivity
 
+-- delete_slot_trims --
+-- Delete the trims between facts of the given slots, and return the facts that they trimmed.
+DELETE FROM fact_trim t
+USING unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:slots AS bytea[]))
+  AS asked(scope, sensitivity, slot)
+JOIN record r ON r.tenant = :tenant AND r.scope = asked.scope AND r.sensitivity = asked.sensitivity
+  AND r.slot_key = asked.slot AND r.type = 4
+WHERE t.tenant = :tenant AND t.fact = r.id
+RETURNING t.fact
+
 -- fetch_merge_relations --
 -- Fetch the relations that a merge ended or inserted.
 SELECT m.relation, m.is_new, e.source, e.target, p.name, e.weight
@@ -49,6 +59,40 @@ WHERE this.tenant = :tenant AND this.entity = :entity
     WHERE x.tenant = this.tenant AND x.entity = this.entity AND x.id = other.id AND x.is_subject)
 ORDER BY e.id
 
+-- find_displacements --
+-- Find disputes and supersessions, since a merge, between facts that are not the merged entity's, in slots that it made
+-- single-valued.
+SELECT e.id, e.source, e.target, p.name
+FROM entity_merge this
+JOIN entity_merge_slot s ON s.tenant = this.tenant AND s.entity = this.entity
+JOIN record target ON target.tenant = s.tenant AND target.scope = s.scope AND target.sensitivity = s.sensitivity
+  AND target.slot_key = s.slot_key AND target.type = 4
+JOIN relation e ON e.tenant = target.tenant AND e.target = target.id AND e.ended_at IS NULL
+  AND e.created_at > this.merged_at
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name IN ('contested_by', 'supersedes')
+JOIN record source ON source.tenant = e.tenant AND source.id = e.source AND source.scope = target.scope
+  AND source.sensitivity = target.sensitivity AND source.slot_key = target.slot_key
+WHERE this.tenant = :tenant AND this.entity = :entity
+  AND NOT EXISTS (SELECT FROM entity_merge_record x
+    WHERE x.tenant = this.tenant AND x.entity = this.entity AND x.id IN (source.id, target.id) AND x.is_subject)
+ORDER BY e.id
+
+-- find_ended_disputes --
+-- Find the disputes from before a merge that ended since, when one of the given facts was superseded, and whose parties
+-- are current.
+SELECT d.source, d.target, d.weight
+FROM entity_merge this
+JOIN relation d ON d.tenant = this.tenant AND (d.source = ANY(CAST(:ids AS uuid[])) OR d.target = ANY(CAST(:ids AS uuid[])))
+  AND d.created_at < this.merged_at AND d.ended_at > this.merged_at
+JOIN predicate p ON p.tenant = d.tenant AND p.id = d.predicate AND p.name = 'contested_by'
+JOIN record source ON source.tenant = d.tenant AND source.id = d.source AND source.state <= 2
+JOIN record target ON target.tenant = d.tenant AND target.id = d.target AND target.state <= 2
+WHERE this.tenant = :tenant AND this.entity = :entity
+  AND EXISTS (SELECT FROM relation e JOIN predicate q ON q.tenant = e.tenant AND q.id = e.predicate
+    WHERE e.tenant = d.tenant AND e.target IN (d.source, d.target) AND e.target = ANY(CAST(:ids AS uuid[]))
+      AND e.created_at = d.ended_at AND q.name = 'supersedes')
+ORDER BY d.id
+
 -- find_later_merges --
 -- Find merges that were made later, are not undone, and changed a record or a relation that the given merge changed.
 SELECT later.entity
@@ -63,6 +107,13 @@ WHERE this.tenant = :tenant AND this.entity = :entity
       SELECT FROM entity_merge_relation a JOIN entity_merge_relation b ON b.tenant = a.tenant AND b.relation = a.relation
       WHERE a.tenant = this.tenant AND a.entity = this.entity AND b.entity = later.entity))
 ORDER BY later.merged_at DESC LIMIT 1
+
+-- keep_single_valued --
+-- Let the slots stay single-valued when the merges that made them so are undone.
+DELETE FROM entity_merge_slot m
+USING unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:slots AS bytea[]))
+  AS asked(scope, sensitivity, slot)
+WHERE m.tenant = :tenant AND m.scope = asked.scope AND m.sensitivity = asked.sensitivity AND m.slot_key = asked.slot
 
 -- keep_terms --
 -- Remember the terms of an entity that is merged, and which of them its survivor has.

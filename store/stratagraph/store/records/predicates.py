@@ -35,6 +35,12 @@ async def registered_by(
     }
 
 
+async def single_valued_predicates(connection: AsyncConnection, tenant: Tenant) -> set[str]:
+    """Return the predicates whose new slots begin as single-valued."""
+    known = BUILT_IN | await registered_by(connection, tenant)
+    return {name for name, predicate in known.items() if predicate.single_valued}
+
+
 async def register(connection: AsyncConnection, tenant: Tenant, name: str, predicate: FactPredicate) -> None:
     """Store the tenant's registration of a predicate, replacing an earlier one."""
     values = {"single_valued": predicate.single_valued, "object_kind": predicate.object_kind}

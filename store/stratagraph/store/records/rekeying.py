@@ -20,7 +20,7 @@ from stratagraph.store.model.enums import RecordState
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import Row, fetch, run
-from stratagraph.store.records.fact_keys import FactIdentity, Slot
+from stratagraph.store.records.fact_keys import FactIdentity, Slot, slot_arrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ async def find_rivals(
         connection,
         "find_rivals",
         tenant=tenant.id,
-        **_arrays(list(slots)),
+        **slot_arrays(slots),
         singles=list(slots.values()),
         facts=list(keys),
         most=most,
@@ -184,7 +184,7 @@ async def lock_given_slots(connection: AsyncConnection, tenant: Tenant, slots: M
         ],
         suffix="ON CONFLICT (tenant, scope, sensitivity, slot_key) DO NOTHING",
     )
-    rows = await fetch(connection, "lock_given_slots", tenant=tenant.id, **_arrays(ordered)) if ordered else ()
+    rows = await fetch(connection, "lock_given_slots", tenant=tenant.id, **slot_arrays(ordered)) if ordered else ()
     return {Slot(row["scope"], row["sensitivity"], bytes(row["slot_key"])): row["single_valued"] for row in rows}
 
 
@@ -193,7 +193,7 @@ async def set_single_valued(
 ) -> None:
     """Set whether locked slots are single-valued."""
     if slots:
-        await run(connection, "set_single_valued", tenant=tenant.id, **_arrays(slots), single_valued=single_valued)
+        await run(connection, "set_single_valued", tenant=tenant.id, **slot_arrays(slots), single_valued=single_valued)
 
 
 async def write_fact_keys(
@@ -233,14 +233,6 @@ async def set_evidence_times(connection: AsyncConnection, tenant: Tenant, times:
     """Set the times of the latest evidence of locked facts."""
     if times:
         await run(connection, "set_evidence_times", tenant=tenant.id, ids=list(times), times=list(times.values()))
-
-
-def _arrays(slots: Sequence[Slot]) -> dict[str, list[Any]]:
-    return {
-        "scopes": [slot.scope for slot in slots],
-        "sensitivities": [slot.sensitivity for slot in slots],
-        "slots": [slot.key for slot in slots],
-    }
 
 
 def _fact(row: Row) -> KeyedFact:

@@ -93,7 +93,7 @@ entity_merge_relation = Table(
     Index("entity_merge_relation_relation_ix", "tenant", "relation"),
 )
 
-# The slots that the merge made single-valued.
+# The slots that the merge made single-valued, and in which nobody has asked for one value since.
 entity_merge_slot = Table(
     "entity_merge_slot",
     metadata,
@@ -102,4 +102,5 @@ entity_merge_slot = Table(
     Column("sensitivity", SmallInteger, primary_key=True, autoincrement=False),
     Column("slot_key", LargeBinary, primary_key=True),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    Index("entity_merge_slot_slot_ix", "tenant", "scope", "sensitivity", "slot_key"),
 )
