@@ -11,7 +11,7 @@ from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.linking import link_due
 from stratagraph.store.model.words import name_terms
 
-NAMES = ["Dan", "Ben", "Ada", "Mia", "Ella", "Hans", "Pat", "Mina"]
+NAMES = ["Dan", "Ben", "Ada", "Mia", "Ella", "Hans", "Pat", "Mina", "Ed", "Jo"]
 
 
 async def link(memory: Memory) -> None:

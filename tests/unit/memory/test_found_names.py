@@ -41,6 +41,8 @@ def test_addresses_and_paths_make_entities_and_packages_do_not(text: str, expect
         ("We meet Jon Smith and Priya Nair in Rome.", "Jon Smith"),
         ("We meet Jon Smith and Priya Nair in Rome.", "Priya Nair"),
         ("Tomorrow Anna Bergmann flies to Rome.", "Anna Bergmann"),
+        ("yesterday Wu called", "Wu"),
+        ("The report goes to HR.", "HR"),
         ("Budget Talk With Jürgen Weiß And Anna Bergmann", "Anna Bergmann"),
     ],
 )

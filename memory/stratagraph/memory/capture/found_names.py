@@ -8,6 +8,8 @@ from functools import cached_property
 
 from stratagraph.memory.capture.draft import Named
 from stratagraph.memory.masking import holds_mask
+from stratagraph.store.model.analysis.folding import folded
+from stratagraph.store.model.analysis.languages import BASE, is_stop_word
 from stratagraph.store.model.canonical import normalised_name
 
 MAX_FOUND = 12  # names of each kind found in a text
@@ -83,20 +85,26 @@ def guessed_names(text: str) -> list[str]:
 
     Of a longer run all parts are returned: a sentence begins with a capital, and "and" may join two names or two words
     of one. A name comes before its parts. Of scripts that do not separate words, all short runs of characters are
-    returned.
+    returned. A single letter is none, nor is an English function word of two.
 
     >>> guessed_names("Today Jon Smith and Ann Lee fly")[:3]
     ['Today Jon Smith', 'Today Jon', 'Today']
     >>> {"Jon Smith", "Ann Lee"} <= {*guessed_names("Today Jon Smith and Ann Lee fly")}
     True
+    >>> guessed_names("It was Wu who asked QA"), guessed_names("I am A")
+    (['Wu', 'QA'], [])
     """
     found: dict[str, None] = {}
     for guess in _runs(text):
-        if len(guess) > 2 or _UNSPACED.fullmatch(guess):
+        if len(guess) > 2 or _UNSPACED.fullmatch(guess) or _is_short_name(guess):
             found.setdefault(guess)
         if len(found) >= GUESSES:
             break
     return list(found)
+
+
+def _is_short_name(word: str) -> bool:
+    return len(word) == 2 and not is_stop_word(folded(word), BASE)
 
 
 class SearchedText:
