@@ -166,7 +166,7 @@ class WordSearch:
         return index.searching(
             self._caller,
             state,
-            term_weights(self.terms, statistics.frequencies, max(statistics.documents, 1), shares=shares),
+            term_weights(self.terms, self._frequencies(statistics), max(statistics.documents, 1), shares=shares),
             types=self._types,
             now=now,
             history=history,
@@ -183,14 +183,22 @@ class WordSearch:
         candidates = (
             Candidates(all_of=[self._required]) if self._required else _candidates(self._caller, self.terms, statistics)
         )
+        frequencies = self._frequencies(statistics)
         return {
             "any_of": list(candidates.any_of),
             "all_of": _padded(candidates.all_of),
             "everything": candidates.everything,
             "cap": candidates.cap,
-            "vector": query_vector(self.terms, statistics.frequencies, max(statistics.documents, 1), shares=shares),
+            "vector": query_vector(self.terms, frequencies, max(statistics.documents, 1), shares=shares),
             "types": self._types,
             "limit": self._limit,
+        }
+
+    def _frequencies(self, statistics: WordStatistics) -> dict[int, int]:
+        """Return for each term the frequency of the commonest form of its word."""
+        frequencies = statistics.frequencies
+        return {
+            term: max(frequencies.get(one, 1) for one in word.numbers) for word in self.words for term in word.numbers
         }
 
     def _counting_in(self, scopes: Sequence[int]) -> Sending:

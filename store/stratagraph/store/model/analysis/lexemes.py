@@ -23,6 +23,7 @@ from stratagraph.store.model.analysis.identifiers import (
     releases,
     whole,
 )
+from stratagraph.store.model.analysis.irregular_forms import irregular_forms
 from stratagraph.store.model.analysis.languages import (
     BASE,
     MAX_WORD,
@@ -179,7 +180,9 @@ def _asked_of(piece: str, language: str, languages: list[str]) -> Iterator[Asked
             if not plain or len(plain) > MAX_WORD or is_stop_word(plain, language):
                 continue
             more = (whole(word),) if alone and is_identifier(word) else ()
-            yield Asked(word, (*stems(word, languages), *more))
+            if language == BASE:
+                more = (*irregular_forms(word), *more)
+            yield Asked(word, tuple(dict.fromkeys((*stems(word, languages), *more))))
             for part in humps(word):
                 if not is_stop_word(folded(part), language):
                     yield Asked(part, stems(part, languages))
