@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from fix_memory import Memory, trust_of
 
-from stratagraph.memory.retrieve import candidates, why_not
+from stratagraph.memory.retrieve import candidates, rank, why_not
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.enums import Sensitivity
@@ -51,6 +51,23 @@ async def test_what_happened_then_is_found_without_any_other_word(year: Memory) 
     await said_on(year, "2025-05-11", "painted the cellar")
     assert texts(await ask(year, "what happened in May 2025?", as_of=past)) == ["painted room 55"]
     assert len((await ask(year, "what happened in May 2025?")).nodes) == 2
+
+
+@pytest.mark.parametrize("past", [False, True], ids=["present", "past"])
+async def test_what_names_a_time_is_the_answer_where_nothing_is_known_to_have_happened_then(
+    memory: Memory, past: bool
+) -> None:
+    await said_on(memory, "2026-05-30", "in March 2026 the office moved to Bremen")
+    await said_on(memory, "2026-05-30", "the lease of 2026 and the last week of the fair in march")
+    await said_on(memory, "2026-05-31", "somebody moved the printer last year")
+    memory.clock.forward(timedelta(minutes=1))
+    as_of = memory.clock.now() if past else None
+    memory.clock.forward(timedelta(minutes=1))
+    found = await ask(memory, "what happened in March 2026?", as_of=as_of)
+    assert texts(found)[0] == "in March 2026 the office moved to Bremen"
+    assert found.nodes[0].strength >= rank.NAMED_TIME
+    for task in ("what happened last year?", "what happened in February 2026?"):
+        assert not texts(await ask(memory, task, as_of=as_of))
 
 
 @pytest.mark.parametrize("past", [False, True], ids=["present", "past"])

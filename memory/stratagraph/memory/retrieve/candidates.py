@@ -148,6 +148,7 @@ async def _present(
             neighbours=neighbours,
             fit=fits,
             wants_recent=_wants_recent(found.words, times),
+            naming=times.texts_naming([word.text for word in found.words]),
             similarity=_similarity(found.similar),
             nearness=_nearness(found, vector),
             documents=found.documents,
@@ -250,6 +251,7 @@ async def _past(
             neighbours=neighbours,
             fit=fits,
             wants_recent=_wants_recent(search.words, times),
+            naming=times.texts_naming([word.text for word in search.words]),
             similarity=_similarity(similar),
         )
     )

@@ -9,7 +9,7 @@ day (docs/specification.md, Retrieval).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -48,6 +48,7 @@ SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
 IN_TIME = 0.1  # least value of the signal TIME for a record of a time that the question names
 AS_TEXT = 0.1  # of the signals of a text, where the question asks for a time and for nothing else
+NAMED_TIME = 0.5  # strength of a text that names the time, where the question asks for a time and for nothing else
 BARE = 0.4  # share of the score of an entity of which only names are stored: it comes after what is said about it
 HOP = 0.5  # share of a score that is passed on over one hop, at weight 1
 
@@ -124,7 +125,8 @@ class Found:
     date of each fits the times that the question names, from 0 to 1. `similarity` is below 1 for entities whose name
     the question misspells. `nearness` is that of the records found by the question's vector, from 0 to 1; `documents`
     is the number of records that the caller may read, as far as it is counted. With `wants_recent`, the question asks
-    for what is recent, or for a time, and for nothing else.
+    for what is recent, or for a time, and for nothing else. `naming` has for each of these times the words of the
+    question, as bits, with which a text names it.
     """
 
     question: Question
@@ -138,6 +140,7 @@ class Found:
     similarity: Mapping[UUID, float] = field(default_factory=dict)
     nearness: Mapping[UUID, float] = field(default_factory=dict)
     documents: int = 0
+    naming: Sequence[int] = ()
 
     @property
     def asks_only_for_times(self) -> bool:
@@ -202,6 +205,8 @@ def fuse(found: Found) -> dict[UUID, Why]:
             if candidates[id_].strength < 1:  # the bare entity, not what is said about it
                 candidates[id_].signals.pop(Signal.NAMES, None)
     _add_recent(candidates, found)
+    if found.asks_only_for_times:
+        _add_named_times(candidates.values(), found)
     return candidates
 
 
@@ -225,6 +230,13 @@ def _add_recent(candidates: dict[UUID, Why], found: Found) -> None:
             signals[Signal.TIME] = max(signals.get(Signal.TIME, 0.0), 1.0 if found.asks_only_for_times else IN_TIME)
         if id_ in candidates:
             candidates[id_].signals[Signal.RECENCY] = 1.0 / (1 + rank)
+
+
+def _add_named_times(candidates: Iterable[Why], found: Found) -> None:
+    """Make texts that name a time strong enough for an answer, which is empty if nothing happened then."""
+    for why in candidates:
+        if any(bits and why.covered & bits == bits for bits in found.naming):
+            why.strength = max(why.strength, NAMED_TIME)
 
 
 def _by_meaning(found: Found) -> dict[UUID, float]:

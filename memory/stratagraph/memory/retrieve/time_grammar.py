@@ -21,10 +21,10 @@ _NUMBERS = {name: value for value, name in enumerate(_COUNTS, 1)} | {
     "a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3
 }  # fmt: skip
 
-_MONTH = "(?:" + "|".join(sorted(_MONTH_OF, key=len, reverse=True)) + r")\b\.?"
+MONTH = "(?:" + "|".join(sorted(_MONTH_OF, key=len, reverse=True)) + r")\b\.?"
 _NUMBER = r"(?:\d{1,3}|(?:a )?couple of|(?:a )?few|an?|" + "|".join(_COUNTS) + ")"
 _UNIT = r"(?:minute|hour|day|week|month|quarter|year)"
-_YEAR = r"(?:19|20)\d\d"
+YEAR = r"(?:19|20)\d\d"
 _DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _PART_OF_DAY = "(?: (?:early |late )?(?P<p>morning|afternoon|evening|night))?"
 _HOURS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}  # from midnight on
@@ -213,10 +213,10 @@ RULES = (
         r"(?:[t ]\d\d:[\d:.]+(?:z|[+]\d\d:?\d\d)?)?",
         _iso,
     ),
-    _rule(rf"(?P<a>\d\d?)(?P<s>[./])(?P<b>\d\d?)(?P=s)(?P<y>{_YEAR})", _in_figures),
-    _rule(rf"(?P<d>{_DAY_NUMBER})(?: of)? (?P<m>{_MONTH}),?(?: (?P<y>{_YEAR}))?{_PART_OF_DAY}", _dated),
-    _rule(rf"(?P<m>{_MONTH}) (?:the )?(?P<d>{_DAY_NUMBER})(?:,? (?P<y>{_YEAR}))?{_PART_OF_DAY}", _dated),
-    _rule(rf"(?P<m>{_MONTH})(?:,| of)? (?P<y>{_YEAR})", _month_of_year),
+    _rule(rf"(?P<a>\d\d?)(?P<s>[./])(?P<b>\d\d?)(?P=s)(?P<y>{YEAR})", _in_figures),
+    _rule(rf"(?P<d>{_DAY_NUMBER})(?: of)? (?P<m>{MONTH}),?(?: (?P<y>{YEAR}))?{_PART_OF_DAY}", _dated),
+    _rule(rf"(?P<m>{MONTH}) (?:the )?(?P<d>{_DAY_NUMBER})(?:,? (?P<y>{YEAR}))?{_PART_OF_DAY}", _dated),
+    _rule(rf"(?P<m>{MONTH})(?:,| of)? (?P<y>{YEAR})", _month_of_year),
     _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? (?:ago|earlier|back)", _ago),
     _rule(rf"(?:last|past|previous) (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?", _past),
     _rule(f"day before yesterday{_PART_OF_DAY}", _day_back(2)),
@@ -225,13 +225,13 @@ RULES = (
     _rule("(?:today|tonight|this (?:morning|afternoon|evening))", lambda _, now: _period("day", now)),
     _rule("(?:last|this|the) weekend", _weekend),
     _rule(rf"(?P<u>{_UNIT}) before last", _before_last),
-    _rule(rf"(?:q(?P<q>[1-4])|(?P<o>{'|'.join(_ORDINALS)}) quarter)(?:(?: of)? (?P<y>{_YEAR})|(?! of))", _quarter),
+    _rule(rf"(?:q(?P<q>[1-4])|(?P<o>{'|'.join(_ORDINALS)}) quarter)(?:(?: of)? (?P<y>{YEAR})|(?! of))", _quarter),
     _rule(rf"(?:from|between) (?P<a>{'|'.join(_DAYS)}) (?:to|through|and) (?P<b>{'|'.join(_DAYS)})", _weekdays),
     _rule(rf"(?P<w>last|previous|past|this|current) (?P<u>{_UNIT})", _relative),
     _rule(rf"(?P<w>last|this|on|since|before|after|previous) (?P<day>{'|'.join(_DAYS)}){_PART_OF_DAY}", _weekday),
     _rule(rf"(?:in|during|since|before|after|last|early|late|mid|of)[ -](?P<m>{'|'.join(_MONTHS)})", _month_alone),
     _rule(
-        rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid)[ -](?P<y>{_YEAR})",
+        rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid)[ -](?P<y>{YEAR})",
         lambda match, _: _year(int(match["y"])),
     ),
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
-from stratagraph.memory.retrieve.time_grammar import HINT, NEWEST, RULES, Interval
+from stratagraph.memory.retrieve.time_grammar import HINT, MONTH, NEWEST, RULES, YEAR, Interval
 from stratagraph.store.model.analysis.lexemes import asked
 
 MAX_READ = 2_000  # characters of a question, from its beginning
@@ -21,6 +21,7 @@ EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)  # where the times before something 
 _DAY, _LONGEST = timedelta(days=1), timedelta(days=31)  # lengths of an interval by which distances from it are measured
 
 _FROM, _TO = re.compile(r"\b(?:from|between)(?: the)? $"), re.compile(r" ?(?:to|through|and|-|–) ?(?:the )?")
+_ABSOLUTE = re.compile(rf"{MONTH}|{YEAR}|\d[./-]\d", re.IGNORECASE)
 _BOUND = re.compile(r"\b(before|until|till|since|after)\b(?: the)? ?")
 
 
@@ -53,6 +54,17 @@ class TimeWords:
         ['03', '05', '2026', '2026-05-03', 'May', 'mid', 'mid-May']
         """
         return frozenset(word.text for one in self.times for word in asked(one.words))
+
+    def texts_naming(self, words: Sequence[str]) -> list[int]:
+        """Return which `words` of the question a text must have to name each of the times by itself, as bits.
+
+        Times that mean another day in another text, such as "last week", are left out.
+
+        >>> time_words("after 3 May or last week", datetime(2026, 5, 7, tzinfo=UTC)).texts_naming(["3", "May", "last"])
+        [3]
+        """
+        named = [{word.text for word in asked(one.words)} for one in self.times if _ABSOLUTE.search(one.words)]
+        return [sum(1 << place for place, word in enumerate(words) if word in own) for own in named]
 
     def fit(self, at: datetime) -> float:
         """Return how well an instant fits the times that were named, 0 to 1: 1 within one of them.
