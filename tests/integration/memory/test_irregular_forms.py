@@ -8,7 +8,7 @@ from fix_memory import Memory
 from stratagraph.memory.retrieve.request import RetrieveRequest
 
 SAID = [
-    ("Wu said the staging servers are down.", "What did Wu say about staging?"),
+    ("Wu chose the servers of the new provider.", "Which servers did Wu choose?"),
     ("Dan and Mia met in Oslo about the warehouse.", "Where did Dan and Mia meet?"),
     ("Ella bought forty chairs for the office.", "What did Ella buy?"),
     ("The children of Hans went to the sea.", "Where did the child of Hans go?"),
