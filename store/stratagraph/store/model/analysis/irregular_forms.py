@@ -1,10 +1,9 @@
 """Forms of English words that share no stem: "bought" of "buy", "children" of "child".
 
 A question says "What did she buy?", and the record "She bought …". Only questions use them: a word is asked for in its
-other forms, too, so records need not be analysed again. Left out are verbs that say little
-of what is asked for (get, give, make, take; know, say, see, tell, think: what people said seldom has the verb), and forms
-that are as often words of their own (bore, ground, lay, spring, wound). Names are written with a capital, and have no
-other forms.
+other forms, too, so records need not be analysed again. Left out are verbs that say little of what is asked for (get,
+give, make, take; know, say, see, tell, think: what people said seldom has the verb), and forms that are as often words
+of their own (bore, ground, lay, spring, wound). Names are written with a capital, and have no other forms.
 """
 
 from __future__ import annotations
