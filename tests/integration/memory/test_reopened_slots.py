@@ -1,4 +1,4 @@
-"""Slots that a merge of entities made single-valued: what was decided there since is kept or undone with the merge."""
+"""What was captured and decided between a merge of entities and its undoing, and what becomes of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from fix_memory import Memory
 
 from stratagraph.memory.capture.answers import Captured
-from stratagraph.memory.revise.request import Contest, Merge, ResolveContest, Supersede, Unmerge
+from stratagraph.memory.erase.request import Erase
+from stratagraph.memory.revise.request import Contest, Delete, Merge, ResolveContest, Retract, Supersede, Unmerge
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 
 ACTIVE, SUPERSEDED = RecordState.ACTIVE, RecordState.SUPERSEDED
@@ -148,3 +149,81 @@ async def test_a_dispute_of_the_merged_entity_that_a_later_value_ended_is_open_a
     resolve = ResolveContest(record_id=blue.primary.id, winner_id=blue.primary.id, rationale="asked them")
     await memory.revision.revise(memory.trust, resolve)
     assert await states(memory, others, blue) == [SUPERSEDED, ACTIVE]
+
+
+async def two_entities(memory: Memory) -> list[UUID]:
+    ids = []
+    for name in ("Acme", "Acme Corp"):
+        kept = await memory.remember(SourceKind.OBSERVATION, {"canonical_name": name}, proposed_type=MemoryType.ENTITY)
+        ids.append(kept.primary.id)
+    for number in range(4):
+        await memory.observe("Acme", f"trait_{number}", "yes")
+    return ids
+
+
+async def merge(memory: Memory, ids: list[UUID]) -> None:
+    await memory.revision.revise(memory.trust, Merge(record_id=ids[0], others=(ids[1],), rationale="the same"))
+
+
+async def test_a_repetition_decides_nothing_among_the_facts_of_the_other_entity(memory: Memory) -> None:
+    ids = await two_entities(memory)
+    ann = await memory.observe("Acme Corp", "boss", "Ann", revision_policy="contest")
+    bob = await memory.observe("Acme Corp", "boss", "Bob", revision_policy="contest")
+    await merge(memory, ids)
+    again = await memory.observe("Acme", "boss", "Bob", revision_policy="replace")
+    assert again.primary.id == bob.primary.id
+    assert await states(memory, ann, bob) == [SUPERSEDED, ACTIVE]
+    await unmerge(memory, ids[1])
+    assert await states(memory, ann, bob) == [RecordState.CONTESTED] * 2
+    resolve = ResolveContest(record_id=ann.primary.id, winner_id=ann.primary.id, rationale="asked them")
+    await memory.revision.revise(memory.trust, resolve)
+    assert await states(memory, ann, bob) == [ACTIVE, SUPERSEDED]
+
+
+async def test_a_repetition_of_a_future_fact_leaves_the_present_one_of_the_other_entity(memory: Memory) -> None:
+    ids = await two_entities(memory)
+    later = {"mode": "timeboxed", "start": (memory.clock.now() + timedelta(days=200)).isoformat()}
+    ann = await memory.observe("Acme Corp", "boss", "Ann", revision_policy="replace")
+    bob = await memory.observe("Acme Corp", "boss", "Bob", validity=later)
+    await memory.observe("Acme", "boss", "Cy", revision_policy="replace")
+    await merge(memory, ids)
+    await memory.observe("Acme", "boss", "Bob", validity=later, revision_policy="replace")
+    await unmerge(memory, ids[1])
+    assert await states(memory, ann, bob) == [ACTIVE, ACTIVE]
+
+
+@pytest.mark.parametrize("how", ["delete", "erase", "retract"])
+@pytest.mark.parametrize("policy", ["replace", None])
+async def test_a_value_that_was_removed_since_has_displaced_nothing(
+    memory: Memory, how: str, policy: str | None
+) -> None:
+    ids = await two_entities(memory)
+    await memory.observe("Acme", "box", "1", revision_policy="replace")
+    theirs = await memory.observe("Acme Corp", "box", "2", revision_policy="replace")
+    await merge(memory, ids)
+    more = {} if policy is None else {"revision_policy": policy}
+    third = (await memory.observe("Acme", "box", "3", **more)).primary.id
+    match how:
+        case "delete":
+            await memory.revision.revise(memory.trust, Delete(record_id=third, rationale="a mistake"))
+        case "erase":
+            await memory.erasure.erase(memory.trust, Erase(record_id=third, rationale="a mistake"))
+        case _:
+            await memory.revision.revise(memory.trust, Retract(record_id=third, rationale="a mistake"))
+    await unmerge(memory, ids[1])
+    assert await states(memory, theirs) == [ACTIVE]
+
+
+@pytest.mark.parametrize("how", ["delete", "erase"])
+async def test_a_fact_that_had_become_one_with_a_removed_one_is_current_again(memory: Memory, how: str) -> None:
+    ids = await two_entities(memory)
+    ours = await memory.observe("Acme", "pet", "cat")
+    theirs = await memory.observe("Acme Corp", "pet", "cat")
+    await merge(memory, ids)
+    assert await states(memory, ours, theirs) == [ACTIVE, SUPERSEDED]
+    if how == "delete":
+        await memory.revision.revise(memory.trust, Delete(record_id=ours.primary.id, rationale="a mistake"))
+    else:
+        await memory.erasure.erase(memory.trust, Erase(record_id=ours.primary.id, rationale="a mistake"))
+    await unmerge(memory, ids[1])
+    assert await states(memory, theirs) == [ACTIVE]

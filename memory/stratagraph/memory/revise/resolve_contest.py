@@ -19,6 +19,7 @@ from stratagraph.store.postgres.database import elevated
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.facts import find_conflicting_fact, note_evidence
 from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.records.merges import note_decided
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import Party, dispute_parties
 from stratagraph.store.records.support import fetch_support
@@ -52,6 +53,7 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
             path=["recordId"],
         )
     await keep_slots_of(work, rows)
+    await note_decided(work.connection, work.caller.tenant, rows)
     await work.end_disputes([party.id for party in parties])
     winner = request.winner_id
     losers = [party.id for party in parties if party.id != winner and rows[party.id].state is RecordState.CONTESTED]

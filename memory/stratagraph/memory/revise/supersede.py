@@ -20,6 +20,7 @@ from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.entities import replace_terms
 from stratagraph.store.records.link_requests import insert_link_requests
+from stratagraph.store.records.merges import note_decided
 from stratagraph.store.records.relations import disputes_of
 
 
@@ -78,6 +79,7 @@ async def supersede_by_draft(
         draft.payload["revision"] = {"supersedes": str(old[0].id)}
     writes.at = work.at
     current = same.id if same is not None else draft.id
+    await note_decided(work.connection, work.caller.tenant, ids)
     await work.replace(ids, RecordState.SUPERSEDED, by=current, keep_disputes=keep_disputes)
     if held is not None:
         await settle_slot(writes, draft, held)

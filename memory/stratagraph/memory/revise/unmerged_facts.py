@@ -31,6 +31,7 @@ from stratagraph.store.records.merges import (
     delete_crossing_trims,
     fetch_versions,
     find_ended_disputes,
+    find_supersessions,
     row_versions,
 )
 from stratagraph.store.records.reading import Reader
@@ -50,11 +51,15 @@ class _Fact:
     current: Content
 
     @property
+    def is_duplicate(self) -> bool:
+        """Whether the merge kept an equal fact instead of this one."""
+        return self.before.state in CURRENT and self.after.state is RecordState.SUPERSEDED
+
+    @property
     def superseded_by(self) -> UUID | None:
-        """The equal fact that the merge kept instead of this one."""
-        if self.before.state not in CURRENT or self.after.state is not RecordState.SUPERSEDED:
-            return None
-        return UUID(self.after.payload["revision"]["superseded_by"])
+        """The equal fact that the merge kept instead of this one; None also where it has been erased since."""
+        by = (self.after.payload.get("revision") or {}).get("superseded_by") if self.is_duplicate else None
+        return None if by is None else UUID(by)
 
     @property
     def later_sources(self) -> list[dict[str, Any]]:
@@ -88,6 +93,8 @@ async def restore_facts(
     ]
     revived += await _end_crossings(work, facts, crossings)
     revived += await _end_displacements(work, reopened)
+    revived += await _end_supersessions(work, merge, facts)
+    revived += [id_ for id_, fact in facts.items() if fact.is_duplicate and fact.superseded_by is None]
     revived = await _revive(work, facts, list(dict.fromkeys(revived)), reopened)
     again = await find_ended_disputes(work.connection, work.caller.tenant, merge.entity, revived)
     await relate(work, again)
@@ -143,11 +150,14 @@ async def _read(work: UnitOfWork, entries: Sequence[MergedRecord], crossings: Se
     before = await fetch_versions(connection, tenant, {id_: entry.before for id_, entry in wanted.items()})
     after = await fetch_versions(connection, tenant, {id_: entry.after for id_, entry in wanted.items()})
     current = await fetch_versions(connection, tenant, versions)
-    return {
-        id_: _Fact(entry, before[id_], after[id_], current[id_])
-        for id_, entry in wanted.items()
-        if id_ in before and id_ in after and id_ in current
-    }
+    facts = {}
+    for id_, now in current.items():
+        entry = wanted[id_]
+        # An erasure rewrites what names the erased record, and deletes former versions. What the merge changed was
+        # current before.
+        was = now if entry.before == entry.after else replace(now, state=RecordState.ACTIVE)
+        facts[id_] = _Fact(entry, before.get(id_, was), after.get(id_, now), now)
+    return facts
 
 
 async def _separate_sources(
@@ -270,6 +280,26 @@ async def _end_displacements(work: UnitOfWork, reopened: ReopenedSlots) -> list[
     work.changes += await end_relations(work.connection, work.caller.tenant, ended, at=work.at)
     work.doubtful |= reopened.facts
     return [one.target for one in reopened.displacements if one.predicate == "supersedes"]
+
+
+async def _end_supersessions(work: UnitOfWork, merge: EntityMerge, facts: Mapping[UUID, _Fact]) -> list[UUID]:
+    """End the supersessions of the entity's facts by what was captured since, which was not about the entity.
+
+    Returns these facts. A capture may have superseded one by another fact of the entity, to which it added evidence, or
+    may have been deleted since.
+    """
+    ids = [
+        id_
+        for id_, fact in facts.items()
+        if fact.entry.is_subject
+        and not fact.entry.is_decided
+        and fact.before.state in CURRENT
+        and fact.after.state in CURRENT
+        and fact.current.state is RecordState.SUPERSEDED
+    ]
+    ended = await find_supersessions(work.connection, work.caller.tenant, merge.entity, ids)
+    work.changes += await end_relations(work.connection, work.caller.tenant, ended, at=work.at)
+    return ids
 
 
 async def _revive(

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
@@ -36,7 +36,8 @@ class MergedRecord:
     """A record in a merge: a fact that named the merged entity, a record whose content changed, or the entity itself.
 
     `is_subject` and `is_object` say whether the merged entity was the fact's subject or object. `before` and `after`
-    are row versions, equal if the content did not change; the salience is that before the merge.
+    are row versions, equal if the content did not change; the salience is that before the merge. `is_decided` is
+    whether a revision since the merge has decided that another record stands for it.
     """
 
     id: UUID
@@ -47,6 +48,7 @@ class MergedRecord:
     s: float
     t0: datetime
     last_reinforced_at: datetime | None
+    is_decided: bool = False
 
     @property
     def is_own(self) -> bool:
@@ -296,7 +298,7 @@ async def find_ended_disputes(
 ) -> list[NewRelation]:
     """Return the disputes from before the merge of `entity` that ended when one of the facts `ids` was superseded.
 
-    Only those whose parties are current now.
+    Only those whose parties are current now, and that no revision has decided.
     """
     rows = await fetch(connection, "find_ended_disputes", tenant=tenant.id, entity=entity, ids=list(ids)) if ids else ()
     return [
@@ -316,6 +318,23 @@ async def keep_single_valued(connection: AsyncConnection, tenant: Tenant, slots:
     """Let locked slots stay single-valued, with what was decided there, when merges that made them so are undone."""
     if slots:
         await run(connection, "keep_single_valued", tenant=tenant.id, **slot_arrays(slots))
+
+
+async def note_decided(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> None:
+    """Note for the merges of entities that a revision has decided that another record stands for locked facts."""
+    if ids:
+        table = tables.entity_merge_record
+        await connection.execute(
+            update(table).where(table.c.tenant == tenant.id, table.c.id.in_(list(ids))).values(is_decided=True)
+        )
+
+
+async def find_supersessions(
+    connection: AsyncConnection, tenant: Tenant, entity: UUID, ids: Collection[UUID]
+) -> list[UUID]:
+    """Return the open relations, since the merge of `entity`, by which other records supersede the facts `ids`."""
+    rows = await fetch(connection, "find_supersessions", tenant=tenant.id, entity=entity, ids=list(ids)) if ids else ()
+    return [row["id"] for row in rows]
 
 
 async def delete_slot_trims(connection: AsyncConnection, tenant: Tenant, slots: Collection[Slot]) -> set[UUID]:

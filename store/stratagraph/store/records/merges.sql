@@ -79,7 +79,7 @@ ORDER BY e.id
 
 -- find_ended_disputes --
 -- Find the disputes from before a merge that ended since, when one of the given facts was superseded, and whose parties
--- are current.
+-- are current. What superseded a fact may have been deleted.
 SELECT d.source, d.target, d.weight
 FROM entity_merge this
 JOIN relation d ON d.tenant = this.tenant AND (d.source = ANY(CAST(:ids AS uuid[])) OR d.target = ANY(CAST(:ids AS uuid[])))
@@ -88,9 +88,13 @@ JOIN predicate p ON p.tenant = d.tenant AND p.id = d.predicate AND p.name = 'con
 JOIN record source ON source.tenant = d.tenant AND source.id = d.source AND source.state <= 2
 JOIN record target ON target.tenant = d.tenant AND target.id = d.target AND target.state <= 2
 WHERE this.tenant = :tenant AND this.entity = :entity
-  AND EXISTS (SELECT FROM relation e JOIN predicate q ON q.tenant = e.tenant AND q.id = e.predicate
-    WHERE e.tenant = d.tenant AND e.target IN (d.source, d.target) AND e.target = ANY(CAST(:ids AS uuid[]))
-      AND e.created_at = d.ended_at AND q.name = 'supersedes')
+  AND (
+    NOT EXISTS (SELECT FROM entity_merge_record m
+      WHERE m.tenant = this.tenant AND m.entity = this.entity AND m.id IN (d.source, d.target) AND m.is_decided)
+    OR EXISTS (SELECT FROM relation e JOIN predicate q ON q.tenant = e.tenant AND q.id = e.predicate
+      WHERE e.tenant = d.tenant AND e.target IN (d.source, d.target) AND e.target = ANY(CAST(:ids AS uuid[]))
+        AND e.created_at = d.ended_at AND q.name = 'supersedes')
+  )
 ORDER BY d.id
 
 -- find_later_merges --
@@ -107,6 +111,16 @@ WHERE this.tenant = :tenant AND this.entity = :entity
       SELECT FROM entity_merge_relation a JOIN entity_merge_relation b ON b.tenant = a.tenant AND b.relation = a.relation
       WHERE a.tenant = this.tenant AND a.entity = this.entity AND b.entity = later.entity))
 ORDER BY later.merged_at DESC LIMIT 1
+
+-- find_supersessions --
+-- Find the open relations, since a merge, by which other records supersede the given facts.
+SELECT e.id
+FROM entity_merge this
+JOIN relation e ON e.tenant = this.tenant AND e.target = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
+  AND e.created_at > this.merged_at
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = 'supersedes'
+WHERE this.tenant = :tenant AND this.entity = :entity
+ORDER BY e.id
 
 -- keep_single_valued --
 -- Let the slots stay single-valued when the merges that made them so are undone.

@@ -19,6 +19,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Uuid,
+    text,
 )
 
 from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key, to_record
@@ -79,6 +80,13 @@ entity_merge_record = Table(
     Column("s", Float, nullable=False, comment="its salience before the merge"),
     Column("t0", Instant, nullable=False),
     Column("last_reinforced_at", Instant),
+    Column(
+        "is_decided",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="whether a revision since has decided that another record stands for it",
+    ),
     to_record(),
     Index("entity_merge_record_id_ix", "tenant", "id"),
 )

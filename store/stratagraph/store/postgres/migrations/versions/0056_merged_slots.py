@@ -1,4 +1,4 @@
-"""Find the merges that made a slot single-valued by the slot."""
+"""Tell what captures displaced since a merge of entities from what revisions decided, so that an unmerge undoes it."""
 
 from stratagraph.store.postgres.migrations.scripts import run_script
 
