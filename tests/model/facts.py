@@ -222,7 +222,7 @@ def place(
     if rivals and policy == "fork" and not is_late:
         raise Refused(ConditionsOverlap)
     if disputed is None:
-        disputed = disputed_among(state, where, fact, rivals, leaving=leaving)
+        disputed = disputed_by_new(state, where, fact, rivals, leaving=leaving)
     new = add_fact(state, id_, where, content, fact, sources, at)
     new.policy = policy
     if is_late:
@@ -305,6 +305,13 @@ def disputed_among(
     if state.caller is not None and any(shows(state.caller, state.items[id_]) != "full" for id_ in parties):
         return set()
     return parties & in_slot
+
+
+def disputed_by_new(
+    state: State, where: Scope, fact: Fact, rivals: Collection[Item], *, leaving: Collection[UUID] = ()
+) -> set[UUID]:
+    """Return the parties of disputes that a new fact ends: none if it does not hold now."""
+    return disputed_among(state, where, fact, rivals, leaving=leaving) if fact.stated.contains(state.now) else set()
 
 
 def displace(state: State, new: Item, rivals: Collection[Item], disputed: Collection[UUID]) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from model.facts import (
     Resolution,
     Sources,
-    disputed_among,
+    disputed_by_new,
     pass_trims,
     place,
     resolve_fact,
@@ -128,7 +128,7 @@ def _succeed(
     ids = {item.id for item in old}
     away = {*ids, *leaving}
     rivals = contradictions(state, lead.where, found.fact, found.fact.stated, leaving=away)
-    disputed = disputed_among(state, lead.where, found.fact, rivals, leaving=away)
+    disputed = disputed_by_new(state, lead.where, found.fact, rivals, leaving=away)
     if not leaving:
         state.reconsider(state.release(ids))
     for item in old:

@@ -652,3 +652,20 @@ async def resolve_any(memory: Memory, choice: int) -> None:
 
 async def truth(memory: Memory) -> dict[UUID, tuple[RecordState, Interval]]:
     return {id_: (await state_of(memory, id_), interval) for id_, interval in (await current(memory)).items()}
+
+
+async def test_a_later_fact_leaves_a_present_dispute_open_until_it_begins(memory: Memory) -> None:
+    facts = [await memory.observe("Atlas", "owner", name, revision_policy="contest") for name in ("Ann", "Bob")]
+    begins = memory.clock.now() + timedelta(days=200)
+    later = {"mode": "timeboxed", "start": begins.isoformat()}
+    third = await memory.observe("Atlas", "owner", "Cy", validity=later)
+    for fact in facts:
+        record = await memory.lookup.record(memory.trust, fact.primary.id)
+        assert record is not None
+        assert (record.state, record.valid_to) == (RecordState.CONTESTED, begins)
+    record = await memory.lookup.record(memory.trust, third.primary.id)
+    assert record is not None
+    assert (record.state, record.valid_from) == (RecordState.ACTIVE, begins)
+    await memory.observe("Atlas", "owner", "Dee")
+    states = [await memory.lookup.record(memory.trust, fact.primary.id) for fact in facts]
+    assert [one.state for one in states if one is not None] == [RecordState.SUPERSEDED] * 2

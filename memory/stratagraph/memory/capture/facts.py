@@ -128,9 +128,13 @@ def admits_one_value(draft: Draft, *, is_single_valued: bool) -> bool:
 async def _disputed(writes: WriteSet, stored: StoredFacts, draft: Draft, leaving: Collection[UUID]) -> dict[UUID, Fact]:
     """Return the facts of the draft's slot that are in an open dispute with the fact that it repeats or contradicts.
 
-    None if the caller may not read all parties of the dispute, since only who may decides it.
+    None if the caller may not read all parties of the dispute, since only who may decides it, and for a new fact that
+    does not hold now: it does not say which of them does.
     """
+    assert draft.fact is not None
     tenant, found = writes.caller.tenant, stored.compared[draft.position]
+    if not found.equal and not draft.fact.stated.holds_at(writes.at):
+        return {}
     contested = [fact.id for fact in found.equal[:1] or found.contradicted if fact.state is RecordState.CONTESTED]
     if not contested:
         return {}
