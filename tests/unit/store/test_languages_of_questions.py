@@ -124,3 +124,18 @@ def test_question_words_are_no_words_to_search_for(question: str, language: str)
     first = question.split(maxsplit=1)[0].strip("¿").lower()
     assert first not in [word.text.lower() for word in asked(question)]
     assert language_of({word.strip("¿?").lower() for word in question.split()}, least=1) == language
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("李娜住在哪里？", ["李娜", "娜住", "住在"]),
+        ("李娜在哪裡工作", ["李娜", "娜在", "工作"]),
+        ("怎么修复缓存？", ["修复", "复缓", "缓存"]),
+        ("何丽喜欢什么", ["何丽", "丽喜", "喜欢"]),
+        ("どこに田中", ["に田", "田中"]),
+        ("什么", ["什么"]),
+    ],
+)
+def test_question_words_of_scripts_without_spaces_are_not_asked_for(question: str, words: list[str]) -> None:
+    assert [word.text for word in asked(question)] == words

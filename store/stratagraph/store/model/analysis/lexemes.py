@@ -49,6 +49,11 @@ _DENSE = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1780-\u17d3"
 )
 _RUN = re.compile(f"([{_DENSE}]+)")
+# Question words of Chinese and Japanese: what answers a question lacks them. 何 is a surname, too.
+_INTERROGATIVE = re.compile(
+    "为什么|為什麼|什么|什麼|怎么样|怎麼樣|怎么|怎麼|怎样|怎樣|哪里|哪裡|哪儿|哪兒|哪些|哪个|哪個|谁|誰|多少|几个|幾個|是否|请问|請問|[吗嗎呢]$"
+    "|どこ|だれ|いつ|なぜ|でしょうか$|ですか$|ますか$"
+)
 _HAN_CHARACTER = re.compile(f"[{_HAN}]")
 _LONGEST_WHOLE = 8  # characters of a run that is searched as a whole, too
 
@@ -164,9 +169,10 @@ def _asked_of(piece: str, language: str, languages: list[str]) -> Iterator[Asked
             # Records of an earlier release have a word of such a script as a whole, with the letters beside it.
             together = WORD.findall(piece)
             run = folded(together[0] if len(together) == 1 else segment)
-            for start in range(max(1, len(segment) - 1)):
-                pair = segment[start : start + 2]
-                yield Asked(pair, (pair, run) if run != pair and len(run) <= MAX_WORD else (pair,))
+            for part in [part for part in _INTERROGATIVE.split(segment) if len(part) > 1] or [segment]:
+                for start in range(max(1, len(part) - 1)):
+                    pair = part[start : start + 2]
+                    yield Asked(pair, (pair, run) if run != pair and len(run) <= MAX_WORD else (pair,))
             continue
         numbered, rest = releases(segment)
         words = WORD.findall(rest)
