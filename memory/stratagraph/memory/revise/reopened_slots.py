@@ -45,7 +45,7 @@ class ReopenedSlots:
             raise StaleRead
         await set_single_valued(work.connection, work.caller.tenant, self.slots, single_valued=False)
 
-    async def own(self, work: UnitOfWork, ids: Collection[UUID]) -> set[UUID]:
+    async def facts_among(self, work: UnitOfWork, ids: Collection[UUID]) -> set[UUID]:
         """Return those of the facts `ids` that are in one of the slots."""
         found = await slots_of(work.connection, work.caller.tenant, ids)
         return {id_ for id_, slot in found.items() if slot in self.slots}

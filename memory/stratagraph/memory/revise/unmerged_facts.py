@@ -85,7 +85,7 @@ async def restore_facts(
     duplicates = {id_: fact.superseded_by for id_, fact in facts.items() if fact.superseded_by is not None}
     heirs = await _separate_sources(work, merge, facts, duplicates, reopened)
     await _inherit_disputes(work, heirs, crossings)
-    open_ = await reopened.own(work, duplicates)
+    open_ = await reopened.facts_among(work, duplicates)
     revived = [
         id_
         for id_, kept in duplicates.items()
@@ -312,7 +312,7 @@ async def _revive(
     """
     known = {**facts, **await _late_facts(work, set(ids) - facts.keys())}
     superseded = [id_ for id_ in ids if known[id_].current.state is RecordState.SUPERSEDED]
-    represented = await reopened.represented(work, await reopened.own(work, superseded))
+    represented = await reopened.represented(work, await reopened.facts_among(work, superseded))
     for id_ in superseded:
         fact = known[id_]
         was_current = fact.before.state in CURRENT
