@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from fix_memory import Memory
 
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.linking import link_due
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.words import name_terms
 
 NAMES = ["Dan", "Ben", "Ada", "Mia", "Ella", "Hans", "Pat", "Mina", "Ed", "Jo"]
@@ -41,3 +43,43 @@ async def test_erasing_such_a_person_lists_where_else_the_name_is_but_never_as_a
     assert await memory.lookup.record(memory.trust, fact.id) is None
     assert erased.receipt.elsewhere == (other.id,)
     assert erased.receipt.elsewhere_complete is False
+
+
+@pytest.mark.parametrize("past", [False, True], ids=["present", "past"])
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What does Will own?", "Will owns a boat"),
+        ("Tell me about Will", "Will owns a boat"),
+        ("Will", "Will owns a boat"),
+        ("Who leads IT?", "Mia leads IT"),
+        ("IT", "Mia leads IT"),
+        ("Where is the office of US?", "US office in Reno"),
+    ],
+)
+async def test_a_name_that_is_an_english_function_word_finds_what_is_said_about_it(
+    memory: Memory, question: str, expected: str, past: bool
+) -> None:
+    for subject, predicate, value in [
+        ("Will", "owns", "a boat"),
+        ("Jo", "owns", "a house"),
+        ("Ella", "leads", "Sales"),
+        ("US", "office_in", "Reno"),
+        ("Canada", "office_in", "Toronto"),
+    ]:
+        await memory.observe(subject, predicate, value)
+    led = {"subject": "Mia", "predicate": "leads", "object": "IT", "object_type": "Team"}
+    await memory.remember(SourceKind.OBSERVATION, led)
+    as_of: datetime | None = memory.clock.now() if past else None
+    memory.clock.forward(timedelta(minutes=1))
+    found = await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor=question, as_of=as_of))
+    facts = [node for node in found.nodes if node.root and node.record.text == expected]
+    assert facts, [node.record.text for node in found.nodes]
+    assert found.nodes[0].record.text == expected
+
+
+async def test_function_words_that_are_not_written_as_names_mean_nobody(memory: Memory) -> None:
+    await memory.observe("Will", "owns", "a boat")
+    for question in ("Will it rain in Oslo?", "what will happen in Oslo?"):
+        found = await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor=question))
+        assert not found.nodes, question

@@ -10,7 +10,14 @@ from functools import cache
 from uuid import UUID
 
 from stratagraph.memory.retrieve.alike import Chosen, Said, Saying, differing
-from stratagraph.memory.retrieve.coverage import Question, asks_only_when, emphasis, words_named, words_written_as_names
+from stratagraph.memory.retrieve.coverage import (
+    Question,
+    asks_only_when,
+    emphasis,
+    is_a_name,
+    words_named,
+    words_written_as_names,
+)
 from stratagraph.memory.retrieve.landmarks import with_landmarks
 from stratagraph.memory.retrieve.names import candidate_names
 from stratagraph.memory.retrieve.phrases import spaced, terms_of_phrases
@@ -123,9 +130,9 @@ async def _present(
         dated=times.words,
         frame=frame_terms(caller.tenant.index_key),
     )
-    names = _Names(caller, found.words, found.named)
+    names = _Names(caller, task, found.words, found.named)
     names.add_similar(found.similar)
-    question = names.question(task, found.weights, times)
+    question = names.question(found.weights, times)
     words = {id_: question.words_at(head.covered) for id_, head in found.heads.items()}
     names.add_own(words)
     names.add_linked(words, found.linked)
@@ -228,9 +235,9 @@ async def _past(
     found = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
     heads = {id_: record for id_, record in found.items() if not record.redacted}
     similar = [one for one in similar if one.entity in heads]
-    names = _Names(caller, search.words, named)
+    names = _Names(caller, task, search.words, named)
     names.add_similar(similar)
-    question = names.question(task, search.weights(statistics), times)
+    question = names.question(search.weights(statistics), times)
     words = {id_: names.of.get(id_, 0) for id_ in heads}
     terms, said = await asyncio.to_thread(_analysed, caller, heads)
     for id_, _ in scores:  # a record that word search did not find may have had no terms then, as an open episode
@@ -259,22 +266,35 @@ async def _past(
 
 
 class _Names:
-    """The words of a question that belong to names of known entities: of all of them, and of each entity."""
+    """The words of a question that belong to names of known entities: of all of them, and of each entity.
 
-    def __init__(self, caller: Caller, words: Sequence[QueryWord], named: Sequence[tuple[UUID, str]]) -> None:
+    A name that is a function word ("Will", "IT") is a word of the question if it is written as a name. No record is
+    found by it, but the entity has it, and what is linked to the entity.
+    """
+
+    def __init__(
+        self, caller: Caller, descriptor: str, words: Sequence[QueryWord], named: Sequence[tuple[UUID, str]]
+    ) -> None:
         self.terms = [word.numbers for word in words]
-        self._texts = [word.text for word in words]
+        self._descriptor, self._texts = descriptor, [word.text for word in words]
         key = caller.tenant.index_key
         self.of = {id_: words_named(self.terms, [query_terms(key, name)]) for id_, name in named}
+        for name in dict.fromkeys(name for id_, name in named if not self.of[id_] and is_a_name(name, descriptor)):
+            self.of |= {id_: 1 << len(self.terms) for id_, other in named if other == name}
+            self.terms.append((-len(self.terms),))  # the number of no term
+            self._texts.append(name)
         self.words = 0
         for bits in self.of.values():
             self.words |= bits
 
-    def question(self, descriptor: str, weights: Sequence[float], times: TimeWords) -> Question:
-        """Return the question, given the rarities of its words and the times that it names."""
-        stressed = emphasis(descriptor, self._texts, dated=times.words)
+    def question(self, weights: Sequence[float], times: TimeWords) -> Question:
+        """Return the question, given the rarities of its words and the times that it names.
+
+        A name that is a function word is as rare as the rarest of the words.
+        """
+        stressed = emphasis(self._descriptor, self._texts, dated=times.words)
         return Question(
-            weights=weights,
+            weights=[*weights, *[max(weights, default=1.0)] * (len(self.terms) - len(weights))],
             terms=self.terms,
             emphasis=stressed,
             apart=self.words,

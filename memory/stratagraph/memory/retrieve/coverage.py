@@ -196,6 +196,17 @@ def _is_specific(word: str, first: Collection[str]) -> bool:
     return any(map(str.isdigit, word)) or (word[:1].isupper() and word not in first)
 
 
+def is_a_name(word: str, descriptor: str) -> bool:
+    """Return whether a word is written as a name: alone, in capitals, or with a capital after the first word.
+
+    >>> [is_a_name(word, "Will IT ask Will?") for word in ("Will", "IT")], is_a_name("Will", "Will it rain?")
+    ([True, True], False)
+    """
+    is_alone = len(_SPELLED.findall(descriptor)) == 1
+    is_in_capitals = word.isupper() and len(word) > 1
+    return is_alone or is_in_capitals or (word[:1].isupper() and word not in _first_words(descriptor))
+
+
 def words_written_as_names(words: Sequence[str], emphasis: Sequence[float]) -> int:
     """Return the words with the form of a name, given what `emphasis` returned for them."""
     return sum(
