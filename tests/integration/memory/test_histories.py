@@ -415,8 +415,7 @@ class Histories(RuleBasedStateMachine):
         now = self.shared.clock.now()
         while (await link_due(site.database, site.directory, now=now + LATE, batch=100)).due:
             pass
-        # Linking writes at that instant or microseconds later, and may queue what rests on it.
-        while (await reevaluate_due(site.database, site.directory, now=now + 2 * LATE, batch=100)).due:
+        while (await reevaluate_due(site.database, site.directory, now=now + LATE, batch=100)).due:
             pass
         assert self.root is not None
         found = await observe_store(site.database, site.directory, self.root, now)
