@@ -35,6 +35,7 @@ from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lessons.service import Lessons
+from stratagraph.memory.linking import link_due
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
@@ -227,6 +228,13 @@ class Memory:
     async def turn(self, text: str, *, thread: str | None = None, **more: Any) -> Captured:
         content = {"role": "user", "text": text} | ({"thread_id": thread} if thread else {})
         return await self.remember(SourceKind.AGENT_TURN, content, **more)
+
+
+async def link(memory: Memory) -> None:
+    """Link earlier records to the entities that are known by now, as the background job does a minute later."""
+    memory.clock.forward(timedelta(minutes=1))
+    while (await link_due(memory.database, memory.directory, now=memory.clock.now(), batch=100)).due:
+        pass
 
 
 def memory_of(database: Database, directory: Directory) -> Memory:

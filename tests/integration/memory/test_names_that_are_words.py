@@ -5,21 +5,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
-from fix_memory import Memory
+from fix_memory import Memory, link
 
 from stratagraph.memory.erase.request import Erase
-from stratagraph.memory.linking import link_due
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.words import name_terms
 
 NAMES = ["Dan", "Ben", "Ada", "Mia", "Ella", "Hans", "Pat", "Mina", "Ed", "Jo"]
-
-
-async def link(memory: Memory) -> None:
-    memory.clock.forward(timedelta(minutes=1))
-    while (await link_due(memory.database, memory.directory, now=memory.clock.now(), batch=100)).due:
-        pass
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from random import Random
 
 import pytest
 from fix_examples import repeated
-from fix_memory import Memory
+from fix_memory import Memory, link
 
 from stratagraph.memory.erase.request import Erase
-from stratagraph.memory.linking import link_due
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.records import MemoryRecord
 
@@ -21,12 +19,6 @@ SAYINGS = [
     "We meet {0} and {1} in Oslo.",
     "Budget talk: {1} and {0} argued about the printer.",
 ]
-
-
-async def link(memory: Memory) -> None:
-    memory.clock.forward(timedelta(minutes=1))
-    while (await link_due(memory.database, memory.directory, now=memory.clock.now(), batch=100)).due:
-        pass
 
 
 async def entities_of(memory: Memory, record: MemoryRecord) -> set[str]:

@@ -16,18 +16,27 @@ from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 ACTIVE, SUPERSEDED = RecordState.ACTIVE, RecordState.SUPERSEDED
 
 
-async def merged(memory: Memory, *, predicate: str = "mood") -> tuple[Captured, Captured, UUID]:
-    """Merge an entity with one value at a time into one with several; return a fact of each, and the merged entity."""
+async def two_entities(memory: Memory) -> list[UUID]:
     ids = []
     for name in ("Acme", "Acme Corp"):
         kept = await memory.remember(SourceKind.OBSERVATION, {"canonical_name": name}, proposed_type=MemoryType.ENTITY)
         ids.append(kept.primary.id)
-    survivors = await memory.observe("Acme", predicate, "red")
-    for number in range(3):
+    for number in range(4):
         await memory.observe("Acme", f"trait_{number}", "yes")
-    others = await memory.observe("Acme Corp", predicate, "red", revision_policy="replace")
+    return ids
+
+
+async def merge(memory: Memory, ids: list[UUID]) -> None:
     done = await memory.revision.revise(memory.trust, Merge(record_id=ids[0], others=(ids[1],), rationale="the same"))
     assert done.record.id == ids[0]
+
+
+async def merged(memory: Memory, *, predicate: str = "mood") -> tuple[Captured, Captured, UUID]:
+    """Merge an entity with one value at a time into one with several; return a fact of each, and the merged entity."""
+    ids = await two_entities(memory)
+    survivors = await memory.observe("Acme", predicate, "red")
+    others = await memory.observe("Acme Corp", predicate, "red", revision_policy="replace")
+    await merge(memory, ids)
     return survivors, others, ids[1]
 
 
@@ -120,14 +129,9 @@ async def test_a_dispute_that_was_resolved_since_the_merge_stays_resolved(memory
 
 
 async def test_a_registered_predicate_keeps_one_value_after_the_merge_is_undone(memory: Memory) -> None:
-    ids = []
-    for name in ("Acme", "Acme Corp"):
-        kept = await memory.remember(SourceKind.OBSERVATION, {"canonical_name": name}, proposed_type=MemoryType.ENTITY)
-        ids.append(kept.primary.id)
-    for number in range(3):
-        await memory.observe("Acme", f"trait_{number}", "yes")
+    ids = await two_entities(memory)
     await memory.observe("Acme Corp", "birthday", "1 May")
-    await memory.revision.revise(memory.trust, Merge(record_id=ids[0], others=(ids[1],), rationale="the same"))
+    await merge(memory, ids)
     await unmerge(memory, ids[1])
     values = [await memory.observe("Acme", "birthday", day) for day in ("2 May", "3 May")]
     assert await states(memory, *values) == [SUPERSEDED, ACTIVE]
@@ -149,20 +153,6 @@ async def test_a_dispute_of_the_merged_entity_that_a_later_value_ended_is_open_a
     resolve = ResolveContest(record_id=blue.primary.id, winner_id=blue.primary.id, rationale="asked them")
     await memory.revision.revise(memory.trust, resolve)
     assert await states(memory, others, blue) == [SUPERSEDED, ACTIVE]
-
-
-async def two_entities(memory: Memory) -> list[UUID]:
-    ids = []
-    for name in ("Acme", "Acme Corp"):
-        kept = await memory.remember(SourceKind.OBSERVATION, {"canonical_name": name}, proposed_type=MemoryType.ENTITY)
-        ids.append(kept.primary.id)
-    for number in range(4):
-        await memory.observe("Acme", f"trait_{number}", "yes")
-    return ids
-
-
-async def merge(memory: Memory, ids: list[UUID]) -> None:
-    await memory.revision.revise(memory.trust, Merge(record_id=ids[0], others=(ids[1],), rationale="the same"))
 
 
 async def test_a_repetition_decides_nothing_among_the_facts_of_the_other_entity(memory: Memory) -> None:

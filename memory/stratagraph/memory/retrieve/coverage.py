@@ -204,7 +204,7 @@ def is_a_name(word: str, descriptor: str) -> bool:
     """
     is_alone = len(_SPELLED.findall(descriptor)) == 1
     is_in_capitals = word.isupper() and len(word) > 1
-    return is_alone or is_in_capitals or (word[:1].isupper() and word not in _first_words(descriptor))
+    return is_alone or is_in_capitals or _is_specific(word, _first_words(descriptor))
 
 
 def words_written_as_names(words: Sequence[str], emphasis: Sequence[float]) -> int:

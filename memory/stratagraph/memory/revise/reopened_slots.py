@@ -24,7 +24,7 @@ from stratagraph.store.records.merges import (
     find_displacements,
     keep_single_valued,
 )
-from stratagraph.store.records.rekeying import fetch_keyed_facts, find_rivals, set_single_valued
+from stratagraph.store.records.rekeying import KeyedFact, fetch_keyed_facts, find_rivals, set_single_valued
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,12 @@ class ReopenedSlots:
         return {end for one in self.displacements for end in (one.source, one.target)}
 
     async def reopen(self, work: UnitOfWork, merge: EntityMerge) -> None:
-        """Let the slots, which are locked, take several values. Raises StaleRead if they have changed since `find`."""
-        if await find_reopened(work, merge) != self:
+        """Let the slots, which are locked, take several values. Raises StaleRead if they have changed since."""
+        connection, tenant = work.connection, work.caller.tenant
+        slots = await fetch_merge_slots(connection, tenant, merge.entity)
+        if slots != self.slots or await find_displacements(connection, tenant, merge.entity) != self.displacements:
             raise StaleRead
-        await set_single_valued(work.connection, work.caller.tenant, self.slots, single_valued=False)
+        await set_single_valued(connection, tenant, slots, single_valued=False)
 
     async def facts_among(self, work: UnitOfWork, ids: Collection[UUID]) -> set[UUID]:
         """Return those of the facts `ids` that are in one of the slots."""
@@ -66,10 +68,8 @@ class ReopenedSlots:
             slot = Slot(fact.slot.scope, fact.slot.sensitivity, identity.slot_key(tenant))
             if slot in self.slots:
                 keys[id_] = slot, identity.fact_key(tenant)
-        slots = {slot: False for slot, _ in keys.values()}
-        rivals = await find_rivals(connection, tenant, slots, {key for _, key in keys.values()}, most=None)
-        displaced = {one.target for one in self.displacements}
-        known = (await fetch_keyed_facts(connection, tenant, {*rivals, *displaced})).values()
+        displaced = await fetch_keyed_facts(connection, tenant, {one.target for one in self.displacements})
+        known = [*displaced.values(), *(await _current_facts(work, keys.values())).values()]
         said = {(fact.slot, fact.fact_key) for fact in known}
         return {id_ for id_, key in keys.items() if key not in said}
 
@@ -78,13 +78,8 @@ class ReopenedSlots:
 
         It is a current one, or the newest of `ids`.
         """
-        connection, tenant = work.connection, work.caller.tenant
-        facts = await fetch_keyed_facts(connection, tenant, ids)
-        slots = {fact.slot: False for fact in facts.values()}
-        keys = {fact.fact_key for fact in facts.values()}
-        current = await fetch_keyed_facts(
-            connection, tenant, await find_rivals(connection, tenant, slots, keys, most=None)
-        )
+        facts = await fetch_keyed_facts(work.connection, work.caller.tenant, ids)
+        current = await _current_facts(work, [(fact.slot, fact.fact_key) for fact in facts.values()])
         standing = {(fact.slot, fact.fact_key): id_ for id_, fact in [*facts.items(), *current.items()]}
         others = {id_: standing[fact.slot, fact.fact_key] for id_, fact in facts.items()}
         return {id_: other for id_, other in others.items() if other != id_}
@@ -92,11 +87,15 @@ class ReopenedSlots:
 
 async def find_reopened(work: UnitOfWork, merge: EntityMerge) -> ReopenedSlots:
     """Return the slots that take several values again when the merge is undone."""
+    return ReopenedSlots(merge.slots, await find_displacements(work.connection, work.caller.tenant, merge.entity))
+
+
+async def _current_facts(work: UnitOfWork, keys: Collection[tuple[Slot, bytes]]) -> dict[UUID, KeyedFact]:
+    """Return the current facts of the slots that have one of the keys."""
     connection, tenant = work.connection, work.caller.tenant
-    return ReopenedSlots(
-        await fetch_merge_slots(connection, tenant, merge.entity),
-        await find_displacements(connection, tenant, merge.entity),
-    )
+    slots = {slot: False for slot, _ in keys}
+    found = await find_rivals(connection, tenant, slots, {key for _, key in keys}, most=None)
+    return await fetch_keyed_facts(connection, tenant, found)
 
 
 async def keep_slots_of(work: UnitOfWork, ids: Collection[UUID]) -> None:
