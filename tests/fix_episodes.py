@@ -14,6 +14,27 @@ from stratagraph.memory.learning.episode import Episode, ToolCall, Turn
 from stratagraph.store.model.enums import Sensitivity
 
 NAMES = UUID("00000000-0000-7000-8000-000000000007")
+# Names that a caller may choose, and that what is learned marks something with.
+MARKERS = (
+    *("by", "episodes", "tools", "steps", "values", "value", "count", "overflows", "learned", "said", "composed"),
+    *(
+        "look#2",
+        "look#3",
+        "look: id",
+        "look:",
+        "look+change",
+        "a.b",
+        "a[]",
+        "[]",
+        "%",
+        "%2E",
+        "%%",
+        "*",
+        "plan:",
+        "skill:",
+    ),
+    *("consolidation/plans", "properties", "items", "required", "outcome", "success", "“look”", "conditions"),
+)
 BEGIN = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
 
@@ -108,11 +129,14 @@ def calls(draw: st.DrawFn, tools: Sequence[str]) -> list[dict[str, Any]]:
     found = []
     for number, tool in enumerate(order):
         after = draw(st.sets(st.integers(0, number - 1), max_size=2)) if number else set()
-        value = draw(st.sampled_from(["alpha", "beta", "gamma", 1, True, None]))
+        value = draw(st.sampled_from(["alpha", "beta", "gamma", 1, True, None, *MARKERS]))
+        odd = draw(
+            st.dictionaries(st.sampled_from([*MARKERS, ""]), st.sampled_from(["first-key", {"by": 1}, [2]]), max_size=2)
+        )
         found.append(
             call(
                 tool,
-                {"value": value, "key": draw(st.sampled_from(["first-key", "second-key"]))},
+                {"value": value, "key": draw(st.sampled_from(["first-key", "second-key"])), **odd},
                 draw(st.sampled_from(["", {"id": "first-key", "state": "open"}, "second-key"])),
                 after=sorted(after),
                 failed=draw(st.booleans()) and number < len(order) - 1,
@@ -125,14 +149,17 @@ def calls(draw: st.DrawFn, tools: Sequence[str]) -> list[dict[str, Any]]:
 @st.composite
 def episodes(draw: st.DrawFn, *, most: int = 6) -> list[Episode]:
     """Return episodes with the same tools, closed at different instants."""
-    tools = draw(st.sampled_from([["look"], ["look", "change"], ["look", "think", "change"]]))
+    marked = st.lists(st.sampled_from(MARKERS), min_size=1, max_size=2, unique=True).map(lambda names: ["look", *names])
+    tools = draw(st.sampled_from([["look"], ["look", "change"], ["look", "think", "change"]]) | marked)
     found = []
     for minute in range(draw(st.integers(1, most))):
         happened = draw(calls(tools))
         at = draw(st.integers(0, len(happened)))
         said = draw(st.sampled_from(["please look up first-key", "change beta", "yes"]))
         outcome = draw(st.sampled_from(["success", "failure", "partial"]))
-        environment = draw(st.sampled_from([{}, {"os": "linux"}, {"os": "mac", "ci": True}]))
+        environment = draw(
+            st.sampled_from([{}, {"os": "linux"}, {"os": "mac", "ci": True}, {"by": "by", "episodes": 3}])
+        )
         found.append(
             episode(
                 f"episode {minute}",

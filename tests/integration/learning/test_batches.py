@@ -95,7 +95,7 @@ async def test_a_failing_episode_is_found_by_halving(memory: Memory, position: i
     assert (done.episodes, done.set_aside) == (15, 1)
     assert done.stages["compression"].inputs == 15
     assert await set_aside_by_jobs(memory) == [ids[position]]
-    assert len(sizes) == 9  # 16, then both halves of 16, 8, 4 and 2
+    assert len(sizes) == 10  # 16, then both halves of 16, 8, 4 and 2, then the failing one stage by stage
 
 
 async def test_all_episodes_that_fail_are_set_aside(memory: Memory) -> None:

@@ -230,7 +230,11 @@ async def test_an_answer_that_oversteps_the_schema_is_asked_for_again_and_then_s
     assert [message["role"] for message in again] == ["system", "user", "assistant", "user"]
     assert "cannot be used" in again[3]["content"]
     (aside,) = await rows(memory, "SELECT job, error, attempts FROM job_set_aside")
-    assert (aside["job"], aside["error"], aside["attempts"]) == ("consolidate", "AnswerUnusable", 1)
+    assert (aside["job"], aside["error"], aside["attempts"]) == (
+        "consolidate",
+        "AnswerUnusable in memory.learning.extraction.asking.read",
+        1,
+    )
     assert (await extract(memory, model)).inputs == 0  # not before its time
     memory.clock.forward(timedelta(minutes=2))
     model.fault = None
@@ -302,7 +306,8 @@ async def test_an_episode_on_which_the_endpoint_always_fails_does_not_keep_the_o
         await extract(memory, model)
         memory.clock.forward(timedelta(days=2))
     assert len(await stated(memory)) == 4
-    assert [row["error"] for row in await rows(memory, "SELECT error FROM job_set_aside")] == ["ExtractorUnavailable"]
+    (aside,) = await rows(memory, "SELECT error, stage FROM job_set_aside")
+    assert (aside["error"].split()[0], aside["stage"]) == ("ExtractorUnavailable", "semantic-extractor")
 
 
 async def test_no_run_begins_for_an_episode_that_may_not_be_read_now(memory: Memory, model: ModelServer) -> None:

@@ -254,4 +254,5 @@ async def test_an_episode_that_takes_too_long_alone_is_set_aside(memory: Memory)
     slow = Slow(50, "thread 2")
     done = await run_learning(memory, Learning(memory.database, memory.directory, memory.clock, [slow]))
     assert (sum(batch.episodes for batch in done), sum(batch.set_aside for batch in done)) == (3, 1)
-    assert [row["error"] for row in await rows(memory, "SELECT error FROM job_set_aside")] == ["StatementTimedOut"]
+    (aside,) = await rows(memory, "SELECT error, stage FROM job_set_aside")
+    assert (aside["error"].split()[0], aside["stage"]) == ("StatementTimedOut", "compression")

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_erasing import Store
+from fix_erasing import Store, rows
 from fix_jobs import learning_of, resources_of, run_jobs
 from fix_learning import runs_of
 from fix_memory import Memory, trust_of
@@ -76,8 +76,7 @@ async def procedures(memory: Memory, **where: Any) -> dict[str, MemoryRecord]:
 def told(record: MemoryRecord) -> dict[str, Any]:
     """Return a payload without ids, instants and labels of versions."""
     payload = dict(record.payload or {})
-    for name in ("learned", "version"):
-        payload.pop(name, None)
+    payload.pop("version", None)
     for name in ("performance", "metrics"):
         if name in payload:
             payload[name] = {key: value for key, value in payload[name].items() if not key.startswith("last_")}
@@ -201,6 +200,7 @@ async def test_an_erased_episode_leaves_what_was_learned_from_it_and_others(stor
         if record.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
             assert CANARY not in f"{record.name} {record.text} {record.payload}"
     held = await store.holding([CANARY])
+    assert not {column for column in held if column.endswith(".learned_state")}
     if what == "episode":
         assert not {column for column in held if column.split(".")[0] in ("record_history", "learned_signature")}
     found = await procedures(memory)
@@ -221,9 +221,10 @@ async def test_undoing_a_run_takes_its_episodes_out_again(memory: Memory) -> Non
     assert {name: (record.id, record.payload) for name, record in (await procedures(memory)).items()} == before
     await lived(memory, "three", "book a seat", [FIND, BOOK, TELL])
     await learn(memory)
-    skill = (await procedures(memory))["skill:book+find+tell"].payload or {}
-    assert skill["performance"]["success_count"] == 2, "the episode of the run that was undone does not count"
-    assert skill["learned"]["evidence"]["find"]["calls"] == 2
+    skill = (await procedures(memory))["skill:book+find+tell"]
+    assert (skill.payload or {})["performance"]["success_count"] == 2, "the run that was undone does not count"
+    stored = await rows(memory, "SELECT learned_state FROM record WHERE id = :id", id=skill.id)
+    assert stored[0]["learned_state"]["evidence"]["find"]["calls"] == 2
 
 
 async def test_learning_counts_for_a_contested_plan_and_ends_no_dispute(memory: Memory) -> None:

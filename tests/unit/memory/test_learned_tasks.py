@@ -67,13 +67,16 @@ class Stored:
 
     async def records(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
         payloads = {
-            id_: {
-                "learned": {"tools": sorted(one.tools)},
-                "triggers": [{"signal": signal, "outcome": outcome} for signal, outcome in one.tasks],
-            }
+            id_: {"triggers": [{"signal": signal, "outcome": outcome} for signal, outcome in one.tasks]}
             for id_, one in self.known.items()
         }
-        return {id_: cast(MemoryRecord, SimpleNamespace(payload=payloads[id_])) for id_ in ids}
+        return {
+            id_: cast(
+                MemoryRecord,
+                SimpleNamespace(payload=payloads[id_], learned_tools=tuple(sorted(self.known[id_].tools))),
+            )
+            for id_ in ids
+        }
 
 
 def heads(known: dict[UUID, LearnedProcedure]) -> dict[UUID, Rankable]:

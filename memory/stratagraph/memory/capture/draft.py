@@ -103,6 +103,7 @@ class Draft:
     secrets: dict[str, Any] | None = None  # how many secrets were masked, and whether the record was lifted
     evidence: tuple[dict[str, Any], ...] = ()  # given for a revision, beside the payload
     inherited_sources: tuple[dict[str, Any], ...] = ()  # of the records that this draft replaces
+    learned_state: dict[str, Any] | None = None  # what was observed of a skill or plan that learning stores
 
     @property
     def called_tools(self) -> list[str]:

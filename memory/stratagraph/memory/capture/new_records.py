@@ -34,6 +34,7 @@ def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) 
         deletion_policy=draft.deletion_policy,
         terms=draft.terms or draft_terms(writes.caller.tenant, draft),
         interpretation=writes.interpretations[draft.position] | ({"secrets": draft.secrets} if draft.secrets else {}),
+        learned_state=draft.learned_state,
         handle=draft.handle,
         fact=fact or draft.fact,
         state=_state(writes, draft),

@@ -17,6 +17,7 @@ from stratagraph.store.model.clock import as_utc, rfc3339
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.trust import LEARNED_BY
 
 MAX_CONTENT_BYTES = 1 << 20  # of content and context together, as JSON
 SHORT = 4_000  # bytes of content and context below which a capture is read within a millisecond
@@ -166,6 +167,16 @@ def checked(request: CaptureRequest, now: datetime) -> CaptureRequest:
     timestamp = as_utc(request.timestamp, path=["timestamp"])
     refuse_future(timestamp, now, path=["timestamp"])
     return replace(request, timestamp=timestamp)
+
+
+def refuse_learned_by(source: str) -> None:
+    """Raise InvalidInput for a source by which learning tells its own statements from those of callers."""
+    if source.startswith(LEARNED_BY):
+        raise InvalidInput(
+            f"source: must not begin with {LEARNED_BY}, which names what the service has learned; name the source of"
+            " this capture",
+            path=["source"],
+        )
 
 
 def _check_size(request: CaptureRequest) -> None:

@@ -21,7 +21,7 @@ from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.naming import resolve_names
 from stratagraph.memory.capture.new_records import draft_terms
 from stratagraph.memory.capture.policy import Policy
-from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked
+from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked, refuse_learned_by
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
 from stratagraph.memory.capture.sharing import SharedTransactions
 from stratagraph.memory.capture.slots import lock_slots_of_facts
@@ -43,6 +43,7 @@ from stratagraph.store.model.errors import (
     StoreUnavailable,
     StratagraphError,
 )
+from stratagraph.store.model.payloads.procedures import refuse_computed
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.postgres.database import Database
@@ -211,6 +212,8 @@ class Capture:
         for position, request in enumerate(requests):
             try:
                 draft = classify(checked(request, now), position, now)
+                refuse_computed(draft.payload, draft.type, path=["content"])
+                refuse_learned_by(request.source)
                 self._policy.apply(draft, caller.trust)
                 hidden = hide_secrets(draft, caller.tenant)
                 if not is_outcome(draft):

@@ -177,7 +177,9 @@ async def _repeat(writes: WriteSet, draft: Draft, version: Version) -> None:
     provenance = {**version.provenance, "sources": list(known.values())[-MAX_SOURCES:]}
     statistics = _STATISTICS[draft.type]
     payload = None
-    if draft.payload.get(statistics) not in (None, version.payload.get(statistics)):
+    # Those of a learned one are what the service has observed.
+    is_stated = version.learned_state is None and draft.payload.get(statistics) is not None
+    if is_stated and draft.payload[statistics] != version.payload.get(statistics):
         payload = orjson.dumps({**version.payload, statistics: draft.payload[statistics]}).decode()
     edit = Edit(id=version.id, provenance=orjson.dumps(provenance).decode(), payload=payload, is_revision=False)
     tenant = writes.caller.tenant

@@ -6,7 +6,7 @@ A batch is written as a whole, with the mark on its episodes and its part of the
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -16,7 +16,7 @@ from stratagraph.memory.learning.learner import Learner
 from stratagraph.memory.learning.reading import read_episodes
 from stratagraph.memory.learning.stage import LearningBatch, Run, Stage, StageReport
 from stratagraph.memory.learning.sweep import Work
-from stratagraph.memory.retrying import StaleRead, retried
+from stratagraph.memory.retrying import StaleRead, is_outage, retried
 from stratagraph.store.erasure.pruning import schedule_learned
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Caller
@@ -27,11 +27,12 @@ from stratagraph.store.learning.groups import Group
 from stratagraph.store.learning.runs import StoredRun, add_to_report, lock_stage_reports
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access
-from stratagraph.store.model.trust import UNSCOPED, Trust
-from stratagraph.store.postgres.database import Connection, Database
+from stratagraph.store.model.errors import WriteCollision
+from stratagraph.store.model.trust import LEARNED_BY, UNSCOPED, Trust
+from stratagraph.store.postgres.database import Connection, Database, savepoint
 from stratagraph.store.records.salience_rows import SalienceBefore, noting_salience
 
-ACTOR = "consolidation"
+ACTOR = LEARNED_BY.rstrip("/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +60,14 @@ class BatchDone:
 class Attempt:
     """At most `limit` due episodes to be learned from in one transaction.
 
-    `due` has the episodes that the last attempt read.
+    `due` has the episodes that the last attempt read. With `isolates`, a stage that fails is rolled back alone:
+    `failed` has its error, and the episodes are marked as read by the other stages.
     """
 
     limit: int
+    isolates: bool = False
     due: tuple[DueEpisode, ...] = ()
+    failed: dict[str, Exception] = field(default_factory=dict)
 
 
 class Batches:
@@ -83,6 +87,7 @@ class Batches:
 
         async def once() -> BatchDone:
             attempt.due = ()
+            attempt.failed = {}
             caller = await self.caller(group)
             async with self._database.writing(caller.bounds) as connection:
                 done = await self.learn(connection, caller, run, group, attempt)
@@ -145,10 +150,15 @@ class Batches:
                     continue
                 began = time.monotonic()
                 batch = await self._batch(connection, caller, run, group, stage.name, unread)
-                reports[stage.name] = await stage.learn(batch)
+                report = await (_isolated(stage, batch, salience, attempt) if attempt.isolates else stage.learn(batch))
+                if report is None:
+                    continue
+                reports[stage.name] = report
                 seconds[stage.name] = time.monotonic() - began
                 learners.append(batch.learner)
-        await self._mark(connection, group, run, due)
+        if attempt.failed and not reports:
+            raise next(iter(attempt.failed.values()))
+        await self._mark(connection, group, run, due, failed=attempt.failed)
         await self._finish(connection, run, group, caller, learners, salience, reports, seconds, episodes=len(due))
         return BatchDone(run=run.id, group=group, episodes=len(due), stages=reports)
 
@@ -162,7 +172,7 @@ class Batches:
         episodes: tuple[Episode, ...],
     ) -> LearningBatch:
         scope = (await self._directory.scope_names([group.scope]))[group.scope]
-        actor = replace(caller, trust=replace(caller.trust, actor=f"{ACTOR}/{name}"))
+        actor = replace(caller, trust=replace(caller.trust, actor=f"{LEARNED_BY}{name}"))
         return LearningBatch(
             connection=connection,
             directory=self._directory,
@@ -194,15 +204,26 @@ class Batches:
         await self._report(connection, run, group, episodes, reports, seconds)
         await append_changes(connection, tenant, changes)
 
-    async def _mark(self, connection: Connection, group: Group, run: StoredRun, due: Sequence[DueEpisode]) -> None:
-        """Mark the episodes as read. Raises StaleRead if one of them was changed since it was read."""
+    async def _mark(
+        self,
+        connection: Connection,
+        group: Group,
+        run: StoredRun,
+        due: Sequence[DueEpisode],
+        *,
+        failed: Collection[str],
+    ) -> None:
+        """Mark the episodes as read, by all stages but the `failed` ones.
+
+        Raises StaleRead if one of them was changed since it was read.
+        """
         at = self._clock.now()
         done = await mark_learned(
             connection,
             group.tenant,
             due,
             run_id=run.id,
-            stages=[stage.name for stage in self._stages if stage.name in run.stages],
+            stages=[stage.name for stage in self._stages if stage.name in run.stages and stage.name not in failed],
             all_stages=[stage.name for stage in self._stages],
             at=at,
         )
@@ -242,3 +263,23 @@ class Batches:
             scopes=frozenset({scope}),
         )
         return Caller(tenant=tenant, trust=trust, scopes=tuple(sorted({scopes[UNSCOPED], group.scope})))
+
+
+async def _isolated(
+    stage: Stage, batch: LearningBatch, salience: dict[UUID, SalienceBefore], attempt: Attempt
+) -> StageReport | None:
+    """Let a stage learn in a savepoint; None where it fails, and then its error is in `attempt.failed`.
+
+    What must be repeated as a whole, or tells that the database cannot be used, is raised.
+    """
+    noted = {*salience}
+    try:
+        async with savepoint(batch.connection):
+            return await stage.learn(batch)
+    except Exception as error:
+        if isinstance(error, WriteCollision) or is_outage(error):
+            raise
+        attempt.failed[stage.name] = error
+        for record in salience.keys() - noted:
+            del salience[record]
+        return None

@@ -14,6 +14,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest, checked
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
+from stratagraph.memory.masking import masked
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
@@ -36,6 +37,7 @@ class LearnedRecord:
     to the audit log, `summary` to the name of the record. `mentions` are names, or entries as in `context.mentions`.
     A fact that `yields` takes no other one's place: where its subject and predicate have one value, and another source
     than its author states a different one, the two are contested.
+    `state` is what was observed of a skill or plan, to be kept beside its payload.
     `entities` are those that the repeated content names: the record is related to the first MAX_ENTITIES of them, and
     so is erased with any of these.
     """
@@ -51,6 +53,7 @@ class LearnedRecord:
     mentions: tuple[str | Mapping[str, Any], ...] = ()
     yields: bool = False
     entities: tuple[UUID, ...] = ()
+    state: Mapping[str, Any] | None = None
 
 
 def draft_of(
@@ -86,8 +89,22 @@ def draft_of(
     caption(draft)
     interpret(draft)
     # The ceiling is the group's own level, so that nothing is lifted out of its group.
-    keep_content(draft, hidden, level=sealing_level(directory.vault), ceiling=sensitivity)
+    level = sealing_level(directory.vault)
+    keep_content(draft, hidden, level=level, ceiling=sensitivity)
+    draft.learned_state = state_to_keep(learned.state, caller, sensitivity, level)
     return draft
+
+
+def state_to_keep(
+    state: Mapping[str, Any] | None, caller: Caller, sensitivity: Sensitivity, level: Sensitivity | None
+) -> dict[str, Any] | None:
+    """Return the state of a skill or plan as it is stored: with its secrets masked, unless the record is sealed."""
+    if state is None:
+        return None
+    if level is not None and sensitivity >= level:
+        return dict(state)
+    kept: dict[str, Any] = masked(dict(state), caller.tenant.index_key)[0]
+    return kept
 
 
 def evidence_of(sources: Sequence[UUID]) -> tuple[dict[str, Any], ...]:

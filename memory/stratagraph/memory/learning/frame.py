@@ -171,7 +171,7 @@ class Learning:
             raise error
         done = BatchDone(run=run.id, group=group, episodes=0)
         if len(failed.due) == 1:
-            return done + await self._set_aside(run, group, failed.due[0], error)
+            return await self._without_failing_stages(run, group, failed.due[0], error)
         half = len(failed.due) // 2
         parts = [len(failed.due) - half, half]
         while parts:
@@ -183,14 +183,41 @@ class Learning:
                 done += await self._without_failing(run, group, attempt, error_of_part)
         return done
 
-    async def _set_aside(self, run: StoredRun, group: Group, one: DueEpisode, error: Exception) -> BatchDone:
-        """Set aside an episode that failed alone, with `error`, unless it was learned from or deleted since."""
+    async def _without_failing_stages(
+        self, run: StoredRun, group: Group, one: DueEpisode, error: Exception
+    ) -> BatchDone:
+        """Let the stages that do not fail learn from an episode that failed alone, and set it aside for the others.
+
+        Where an earlier episode has become due, that one is learned from, and this one is left to the next batch.
+        """
+        attempt = Attempt(limit=1, isolates=True)
+        done = BatchDone(run=run.id, group=group, episodes=0)
+        try:
+            done += await self._batches.commit(run, group, attempt)
+        except Exception as error_of_all:
+            _raise_outage(error_of_all)
+            error = error_of_all
+        else:
+            if not attempt.failed:
+                return done
+            error = next(iter(attempt.failed.values()))
+        failing = attempt.due[0] if attempt.due else one
+        return done + await self._set_aside(run, group, failing, error, stages=[*attempt.failed])
+
+    async def _set_aside(
+        self, run: StoredRun, group: Group, one: DueEpisode, error: Exception, *, stages: Sequence[str]
+    ) -> BatchDone:
+        """Set aside an episode that failed alone in `stages`, with the first `error`.
+
+        Not one that was learned from or deleted since. `stages` is empty for a failure outside all of them.
+        """
         now = self._clock.now()
         async with self._database.background(Role.JOBS) as connection:
-            stages = self._stages_of(run.stages)
-            held = await lock_due_episodes(connection, group, [one], stages=stages, now=run.began_at)
+            due_for = self._stages_of(run.stages)
+            held = await lock_due_episodes(connection, group, [one], stages=due_for, now=run.began_at)
             if held:
-                retry_at = await set_aside(connection, JOB, (group.tenant, one.id), error, at=now)
+                key = group.tenant, one.id
+                retry_at = await set_aside(connection, JOB, key, error, at=now, stage=", ".join(stages) or None)
                 await postpone_learning(connection, group.tenant, one.id, until=max(retry_at, run.began_at))
                 before = await lock_stage_reports(connection, run.id, group)
                 await add_to_report(connection, run, group, episodes=0, set_aside=1, stages=before, at=now)

@@ -18,7 +18,7 @@ from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.capture.slots import LockedSlots, lock_slots_of_facts
 from stratagraph.memory.capture.write_set import MAX_SOURCES
 from stratagraph.memory.capture.writer import write_group
-from stratagraph.memory.learning.drafting import MAX_ENTITIES, LearnedRecord, draft_of, evidence_of
+from stratagraph.memory.learning.drafting import MAX_ENTITIES, LearnedRecord, draft_of, evidence_of, state_to_keep
 from stratagraph.memory.revise.merge import merge
 from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.successor import successor
@@ -173,15 +173,17 @@ class Learner:
         rationale: str,
         confidence: float | None = None,
         keeps_sources: bool = True,
+        state: Mapping[str, Any] | None = None,
     ) -> UUID:
         """Supersede a fact, a skill or a plan by a new record with `payload`; return the new id.
 
         A skill or plan gets the next version unless `payload` names one; it keeps its `skill_name` or `plan_id`. The
         new record rests on `sources` and, with `keeps_sources`, on those of the old one; `confidence` None keeps that
-        of the old one. For an entity, use `create` with its new names.
+        of the old one. `state` is what was observed of a skill or plan. For an entity, use `create` with its new names.
         """
         work = self._work(rationale)
         old = (await work.targets([record], path=["recordId"]))[0]
+        level = sealing_level(self.directory.vault)
         draft = successor(
             old,
             payload,
@@ -189,8 +191,9 @@ class Learner:
             caller=self.caller,
             rationale=rationale,
             now=work.at,
-            seals_from=sealing_level(self.directory.vault),
+            seals_from=level,
         )
+        draft.learned_state = state_to_keep(state, self.caller, self.group.sensitivity, level)
         if confidence is not None:
             draft.confidence = confidence
         if keeps_sources:
@@ -239,6 +242,7 @@ class Learner:
             name=draft.name,
             text=draft.text,
             payload=orjson.dumps(draft.payload).decode(),
+            learned_state=None if draft.learned_state is None else orjson.dumps(draft.learned_state).decode(),
             terms=draft_terms(self.caller.tenant, draft),
             confidence=learned.confidence,
             is_revision=False,

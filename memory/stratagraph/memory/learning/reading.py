@@ -140,6 +140,7 @@ def _calls(members: Sequence[StoredMember], entries: Iterable[_Entry]) -> tuple[
     ]
     nodes.sort(key=lambda one: one[0])
     is_whole = Counter(record for _, record, _ in nodes)
+    given = {str(node.get("id")) for _, _, node in nodes}
     seen: Counter[str] = Counter()
     latest: dict[str, str] = {}
     calls = []
@@ -150,6 +151,8 @@ def _calls(members: Sequence[StoredMember], entries: Iterable[_Entry]) -> tuple[
         has_failed_event = has_own_event and events[record].event["event_kind"] == "tool_error"
         id_ = str(node.get("id"))
         seen[id_] += 1
+        while seen[id_] > 1 and f"{id_}#{seen[id_]}" in given:
+            seen[id_] += 1
         unique = id_ if seen[id_] == 1 else f"{id_}#{seen[id_]}"
         error = content.get("error", node.get("error"))
         failed = has_failed_event or bool(error) or node.get("failed") is True

@@ -196,6 +196,7 @@ class UndoBatch:
                     terms=before.terms if is_renamed else None,
                     payload=orjson.dumps(payload).decode(),
                     provenance=orjson.dumps(before.provenance).decode(),
+                    learned_state=None if before.learned_state is None else orjson.dumps(before.learned_state).decode(),
                     is_revision=payload != record.payload or state is not None,
                 )
             )

@@ -95,13 +95,13 @@ async def ranked_by_tasks(
 
 def learned_of(record: MemoryRecord) -> LearnedProcedure | None:
     """Return the tools and tasks of a learned procedure; None for a record that is redacted or was not learned."""
-    payload = record.payload or {}
-    learned = payload.get("learned")
-    tools = learned.get("tools") if isinstance(learned, Mapping) else None
-    if not isinstance(tools, list):
+    if record.learned_tools is None:
         return None
-    tasks = [(one.get("signal"), one.get("outcome")) for one in payload.get("triggers") or () if _is_task(one)]
-    return LearnedProcedure(frozenset(map(str, tools)), tuple((str(text), str(outcome)) for text, outcome in tasks))
+    triggers = (record.payload or {}).get("triggers") or ()
+    tasks = [(one.get("signal"), one.get("outcome")) for one in triggers if _is_task(one)]
+    return LearnedProcedure(
+        frozenset(record.learned_tools), tuple((str(text), str(outcome)) for text, outcome in tasks)
+    )
 
 
 def _is_task(trigger: Any) -> bool:

@@ -17,6 +17,7 @@ from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.enums import AuditAction, MemoryType
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput
+from stratagraph.store.model.payloads.procedures import refuse_computed
 from stratagraph.store.model.predicates import fact_predicate
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.fact_keys import disjoint
@@ -52,6 +53,7 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
         now=work.at,
         seals_from=sealing_level(work.directory.vault),
     )
+    refuse_computed(request.payload, old.type, path=["payload"])
     if old.type is not MemoryType.SEMANTIC and not _excludes(old.type, old.payload or {}, draft.payload):
         raise ConditionsOverlap(
             "conditions: the record and this variant can apply together; give other values for a key of the record",

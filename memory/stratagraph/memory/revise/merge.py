@@ -18,6 +18,7 @@ from stratagraph.memory.revise.supersede import supersede_by_draft
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.procedures import refuse_computed
 from stratagraph.store.model.records import MemoryRecord
 
 
@@ -81,6 +82,8 @@ async def _unite(
         now=work.at,
         seals_from=sealing_level(work.directory.vault),
     )
+    if request.payload is not None:
+        refuse_computed(request.payload, lead.type, path=["payload"])
     draft.inherited_sources = tuple(_distinct(carried))
     writes = await work.writes(draft)
     await link_names(writes)

@@ -17,6 +17,7 @@ from stratagraph.memory.revise.successor import successor
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.procedures import refuse_computed
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.entities import replace_terms
 from stratagraph.store.records.link_requests import insert_link_requests
@@ -41,6 +42,7 @@ async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
         now=work.at,
         seals_from=sealing_level(work.directory.vault),
     )
+    refuse_computed(request.payload, old.type, path=["payload"])
     if old.type in CHANGED_IN_PLACE:
         return await _change_in_place(work, old, draft, request)
     writes = await work.writes(draft)

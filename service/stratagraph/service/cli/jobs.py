@@ -101,7 +101,7 @@ def set_aside(
     job: Annotated[str | None, typer.Option("--job", help="Only the rows of this job.")] = None,
     json: Json = False,
 ) -> None:
-    """List the rows that jobs could not process, the kind of the error, and when each is tried again."""
+    """List the rows that jobs could not process: the stage that failed, why, and when each is tried again."""
 
     found = answer_to("set-aside", {"job": job})["document"]
     if json:
@@ -111,7 +111,8 @@ def set_aside(
         people.print("No rows are set aside.")
         return
     for one in found:
-        people.print(f"{one['job']}  {one['id']}  {one['error']}", soft_wrap=True, highlight=False)
+        stage = f" {one['stage']}" if one["stage"] else ""
+        people.print(f"{one['job']}{stage}  {one['id']}  {one['error']}", soft_wrap=True, highlight=False)
         people.print(f"    attempt {one['attempts']}, not tried before {instant(one['next_try_at']):%Y-%m-%d %H:%M:%S}")
 
 

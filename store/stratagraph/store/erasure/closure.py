@@ -23,10 +23,10 @@ from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import COUNTER_EVIDENCE
 from stratagraph.store.model.predicates import DERIVATIONS
+from stratagraph.store.model.trust import LEARNED_BY
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.support import references
 
-LEARNED_BY = "consolidation/"  # begins `created_by` in the provenance of what was learned
 NOTHING_LEARNED = LearnedFromRemoved()
 _CAPTURE_REF = re.compile(r"candidate:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -87,7 +87,7 @@ FROM job j ORDER BY j.name
 
 -- list_set_aside --
 -- List rows that jobs have set aside, the oldest first.
-SELECT job, tenant, id, error, attempts, since, next_try_at FROM job_set_aside
+SELECT job, tenant, id, stage, error, attempts, since, next_try_at FROM job_set_aside
 WHERE CAST(:job AS text) IS NULL OR job = :job
 ORDER BY since, job, tenant, id LIMIT :limit
 
@@ -115,10 +115,10 @@ RETURNING name
 
 -- set_row_aside --
 -- Record that a job could not process a row; the pause before the next attempt doubles up to a day.
-INSERT INTO job_set_aside AS s (job, tenant, id, error, attempts, since, next_try_at)
-VALUES (:job, :tenant, :id, :error, 1, :at, CAST(:at AS timestamptz) + make_interval(secs => :pause_s))
+INSERT INTO job_set_aside AS s (job, tenant, id, error, stage, attempts, since, next_try_at)
+VALUES (:job, :tenant, :id, :error, :stage, 1, :at, CAST(:at AS timestamptz) + make_interval(secs => :pause_s))
 ON CONFLICT (job, tenant, id) DO UPDATE
-SET error = excluded.error, attempts = s.attempts + 1,
+SET error = excluded.error, stage = excluded.stage, attempts = s.attempts + 1,
   next_try_at = excluded.since + least(make_interval(days => 1),
     make_interval(secs => :pause_s * power(2, least(s.attempts, 20))))
 RETURNING next_try_at

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.model.errors import error_kind
+from stratagraph.store.model.errors import error_origin
 from stratagraph.store.postgres.queries import fetch, run
 
 FIRST_PAUSE_S = 60.0  # before the second attempt; doubles with each further one, up to a day
@@ -19,19 +19,26 @@ Key = tuple[int, UUID]  # tenant and id of a row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
-    """A row that a job could not process. `error` is the class name of the last error; its text is never stored."""
+    """A row that a job could not process.
+
+    `error` is the class of the last error and where it arose; its text is never stored. `stage` is the stage that
+    failed (several are joined by ", "); None for a job without stages, and for a failure outside all of them.
+    """
 
     job: str
     tenant: int
     id: UUID
+    stage: str | None
     error: str
     attempts: int
     since: datetime
     next_try_at: datetime
 
 
-async def set_aside(connection: AsyncConnection, job: str, key: Key, error: Exception, *, at: datetime) -> datetime:
-    """Record that `job` could not process the row `key`; return the instant of the next attempt.
+async def set_aside(
+    connection: AsyncConnection, job: str, key: Key, error: Exception, *, at: datetime, stage: str | None = None
+) -> datetime:
+    """Record that `job`, or its `stage`, could not process the row `key`; return the instant of the next attempt.
 
     The pause before it doubles with each failure, up to one day.
 
@@ -44,7 +51,8 @@ async def set_aside(connection: AsyncConnection, job: str, key: Key, error: Exce
         job=job,
         tenant=tenant,
         id=id_,
-        error=error_kind(error),
+        error=error_origin(error),
+        stage=stage,
         at=at,
         pause_s=FIRST_PAUSE_S,
     )

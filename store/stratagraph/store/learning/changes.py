@@ -74,6 +74,7 @@ class FormerVersion:
     payload: dict[str, Any]
     provenance: dict[str, Any]
     interpretation: dict[str, Any] | None
+    learned_state: dict[str, Any] | None
     terms: Terms
     occurred_at: datetime
 

@@ -70,7 +70,7 @@ ORDER BY l.relation LIMIT :limit
 
 -- fetch_former_versions --
 -- Fetch records as they were at some row versions.
-SELECT h.id, h.state, h.confidence, h.name, h.text, h.payload, h.provenance, h.interpretation, h.sealed,
+SELECT h.id, h.state, h.confidence, h.name, h.text, h.payload, h.provenance, h.interpretation, h.learned_state, h.sealed,
   h.impacts::text AS impacts, h.occurred_at
 FROM unnest(CAST(:ids AS uuid[]), CAST(:versions AS bigint[])) AS asked(id, row_version)
 JOIN record_history h ON h.tenant = :tenant AND h.id = asked.id AND h.row_version = asked.row_version

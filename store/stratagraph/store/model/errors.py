@@ -236,3 +236,19 @@ def error_kind(error: Exception) -> str:
     The text of an error may quote a row, so it is left out.
     """
     return f"StatementFailed: {error}" if isinstance(error, StatementFailed) else type(error).__name__
+
+
+def error_origin(error: Exception) -> str:
+    """Return the kind of an error with the function of this package that it arose in, where there is one.
+
+    So `ValueError in memory.learning.reading.episode_of` names a defect without quoting what it failed on. Functions
+    that send statements are passed over for the one that uses them.
+    """
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if module.startswith("stratagraph.") and not module.startswith("stratagraph.store.postgres."):
+            found = f"{module.removeprefix('stratagraph.')}.{trace.tb_frame.f_code.co_name}"
+        trace = trace.tb_next
+    return error_kind(error) if found is None else f"{error_kind(error)} in {found}"

@@ -18,7 +18,8 @@ class MemoryRecord:
 
     `payload` is the canonical JSON of its type's schema (`payloads/`). The payload of a thread's episode has no
     timeline until `episodes.assemble` reads it for a caller. A fact holds from `valid_from` until before `valid_to`;
-    None is without bound. A redacted record keeps id, tenant, type, sensitivity, confidence, salience, scope, tags and
+    None is without bound. `learned_tools` are the tools of a skill or plan that was learned from episodes; None of any
+    other record. A redacted record keeps id, tenant, type, sensitivity, confidence, salience, scope, tags and
     the instants of its writes and its content, and nothing else.
     """
 
@@ -42,6 +43,7 @@ class MemoryRecord:
     lifecycle: Salience | None = None
     provenance: dict[str, Any] | None = None
     interpretation: dict[str, Any] | None = None
+    learned_tools: tuple[str, ...] | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
 
@@ -76,6 +78,7 @@ class MemoryRecord:
             lifecycle=None,
             provenance=None,
             interpretation=None,
+            learned_tools=None,
             valid_from=None,
             valid_to=None,
         )

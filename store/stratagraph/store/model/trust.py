@@ -119,6 +119,7 @@ class Trust:
 
 
 # The trust of the command line and of the single-user mode: full access to the tenant `default`.
+LEARNED_BY = "consolidation/"  # begins the actor and the author of what learning writes; no caller may use it
 SINGLE_USER = Trust(tenant="default", actor="single-user", access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
 
 

@@ -41,6 +41,7 @@ class Edit:
     payload: str | None = None
     provenance: str | None = None
     interpretation: str | None = None
+    learned_state: str | None = None
     terms: Terms | None = None
     occurred_at: datetime | None = None
     validity: str | None = None  # the effective interval of a fact, as a tstzrange in text form
@@ -49,7 +50,12 @@ class Edit:
     def content(self) -> dict[str, Any]:
         """Return the new values of the fields that are sealed together, with their JSON decoded."""
         plain = {"name": self.name, "text": self.text}
-        json = {"payload": self.payload, "provenance": self.provenance, "interpretation": self.interpretation}
+        json = {
+            "payload": self.payload,
+            "provenance": self.provenance,
+            "interpretation": self.interpretation,
+            "learned_state": self.learned_state,
+        }
         values: dict[str, Any] = {name: value for name, value in plain.items() if value is not None}
         return values | {name: orjson.loads(value) for name, value in json.items() if value is not None}
 
@@ -88,6 +94,7 @@ async def update_records(
             payload=None if blob.is_sealed else edit.payload,
             provenance=None if blob.is_sealed else edit.provenance,
             interpretation=None if blob.is_sealed else edit.interpretation,
+            learned_state=None if blob.is_sealed else edit.learned_state,
             terms=edit.terms.numbers if edit.terms else None,
             impacts=edit.terms.as_sparsevec() if edit.terms else None,
             occurred_at=edit.occurred_at,

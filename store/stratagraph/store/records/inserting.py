@@ -52,6 +52,7 @@ class NewRecord:
     deletion_policy: DeletionPolicy
     terms: Terms
     interpretation: dict[str, Any] | None = None
+    learned_state: dict[str, Any] | None = None
     handle: str | None = None
     fact: FactKeys | None = None
     state: RecordState = RecordState.ACTIVE
@@ -85,6 +86,7 @@ class NewRecord:
             lifecycle=self.salience(at),
             provenance=self.provenance,
             interpretation=self.interpretation,
+            learned_tools=None if self.learned_state is None else tuple(self.learned_state["tools"]),
             valid_from=self.fact.validity.start if self.fact else None,
             valid_to=self.fact.validity.end if self.fact else None,
         )

@@ -24,12 +24,13 @@ JOIN record n ON n.tenant = :tenant AND n.id = asked.id AND n.created_at <= aske
   AND (:all_scopes OR n.scope = ANY(CAST(:scopes AS integer[]))) AND n.sensitivity <= :ceiling
 CROSS JOIN LATERAL (
   SELECT n.id, n.type, n.scope, n.sensitivity, n.state, n.confidence, n.tags, n.name, n.text,
-    n.payload, n.provenance, n.interpretation, n.sealed, n.created_at, n.occurred_at, n.updated_at, n.version,
+    n.payload, n.provenance, n.interpretation, n.learned_state -> 'tools' AS learned_tools, n.sealed,
+    n.created_at, n.occurred_at, n.updated_at, n.version,
     lower(n.validity) AS valid_from, upper(n.validity) AS valid_to
   WHERE n.updated_at <= asked.at
   UNION ALL
   (SELECT h.id, h.type, h.scope, h.sensitivity, h.state, h.confidence, h.tags, h.name, h.text,
-    h.payload, h.provenance, h.interpretation, h.sealed, n.created_at, h.occurred_at, h.from_at, h.version,
+    h.payload, h.provenance, h.interpretation, h.learned_state -> 'tools', h.sealed, n.created_at, h.occurred_at, h.from_at, h.version,
     lower(coalesce(h.validity, n.validity)), upper(coalesce(h.validity, n.validity))
    FROM record_history h
    WHERE n.updated_at > asked.at AND h.tenant = n.tenant AND h.id = n.id AND h.from_at <= asked.at AND asked.at < h.to_at

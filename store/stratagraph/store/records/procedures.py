@@ -28,8 +28,9 @@ PROCEDURES = (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 class Version:
     """One stored version of a plan or a skill that is not retracted.
 
-    `key` is the keyed hash of its version. `payload` and `provenance` are decrypted. Of a superseded one, `payload` has
-    at most the key `version`, and `provenance` is empty; a sealed one is decrypted only if it is the newest version of
+    `key` is the keyed hash of its version. `payload`, `provenance` and `learned_state` are decrypted; the last is
+    what was observed of a learned one. Of a superseded one, `payload` has at most the key `version`, and the others are
+    empty; a sealed one is decrypted only if it is the newest version of
     its name and none is current, and otherwise `payload` is empty, too.
     """
 
@@ -39,6 +40,7 @@ class Version:
     updated_at: datetime
     payload: Mapping[str, Any]
     provenance: Mapping[str, Any]
+    learned_state: Mapping[str, Any] | None
 
     @property
     def is_current(self) -> bool:
@@ -104,10 +106,11 @@ def _version(tenant: Tenant, row: Row, content: Mapping[str, Any] | None) -> Ver
     """Return the version of a row; `content` is its decrypted content, None if it is not sealed or was not needed."""
     state = RecordState(row["state"])
     stored = row if content is None else content
-    payload, provenance = stored["payload"] or {}, stored["provenance"]
+    payload, provenance, learned_state = stored["payload"] or {}, stored["provenance"], stored["learned_state"]
     key = row["version_key"] or version_key(tenant, row["handle_key"], payload.get("version"))
     if state is RecordState.SUPERSEDED:
         payload, provenance = {"version": payload["version"]} if "version" in payload else {}, {}
+        learned_state = None
     return Version(
         id=row["id"],
         key=bytes(key),
@@ -115,6 +118,7 @@ def _version(tenant: Tenant, row: Row, content: Mapping[str, Any] | None) -> Ver
         updated_at=row["updated_at"],
         payload=payload,
         provenance=provenance,
+        learned_state=learned_state,
     )
 
 

@@ -160,6 +160,7 @@ class Reader:
             lifecycle=lifecycle,
             provenance=row["provenance"],
             interpretation=row["interpretation"],
+            learned_tools=_learned_tools(row),
             valid_from=row["valid_from"],
             valid_to=row["valid_to"],
         )
@@ -195,6 +196,12 @@ def payload_of(row: Mapping[Any, Any]) -> Any:
     if row["type"] == MemoryType.SEMANTIC and payload is not None:
         payload["revision"] = {**payload.get("revision", {}), "status": _STATUS[RecordState(row["state"])]}
     return payload
+
+
+def _learned_tools(row: Mapping[Any, Any]) -> tuple[str, ...] | None:
+    state = row.get("learned_state")  # of a sealed record; that of any other stays in the database
+    tools = row["learned_tools"] if state is None else state.get("tools")
+    return tuple(map(str, tools)) if isinstance(tools, list) else None
 
 
 def salience_of(row: Mapping[Any, Any]) -> Salience:

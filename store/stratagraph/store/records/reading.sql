@@ -10,7 +10,7 @@ ORDER BY r.created_at DESC, r.id DESC LIMIT 100
 -- fetch_heads --
 -- Fetch records that the caller may read in full, without their content, to rank more than will be shown.
 SELECT {head_columns}, NULL::text AS name, NULL::text AS text, NULL::jsonb AS payload, NULL::jsonb AS provenance,
-  NULL::jsonb AS interpretation, NULL::bytea AS sealed
+  NULL::jsonb AS interpretation, NULL::jsonb AS learned_tools, NULL::bytea AS sealed
 FROM record_head h
 WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[])))
   AND h.sensitivity <= :ceiling
@@ -204,4 +204,5 @@ ORDER BY h.id DESC LIMIT :first
 
 -- record_columns --
 -- Fragment: all columns of a record: its head, and its content from `r`, which is null above the ceiling.
-{head_columns}, r.name, r.text, r.payload, r.provenance, r.interpretation, r.sealed
+{head_columns}, r.name, r.text, r.payload, r.provenance, r.interpretation,
+  r.learned_state -> 'tools' AS learned_tools, r.sealed

@@ -88,7 +88,8 @@ SELECT r.id, r.sealed, newly.sealed AS newly_sealed,
   CASE WHEN newly.sealed THEN r.text END AS text,
   CASE WHEN newly.sealed THEN r.payload END AS payload,
   CASE WHEN newly.sealed THEN r.provenance END AS provenance,
-  CASE WHEN newly.sealed THEN r.interpretation END AS interpretation
+  CASE WHEN newly.sealed THEN r.interpretation END AS interpretation,
+  CASE WHEN newly.sealed THEN r.learned_state END AS learned_state
 FROM record r
 JOIN (
   SELECT id, max(level) AS level
@@ -307,9 +308,9 @@ WITH before AS (
   SELECT scope, sensitivity, terms, impacts, state, validity FROM record WHERE tenant = :tenant AND id = :id
 ), kept AS (
   INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity, state, confidence,
-    tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts, validity)
+    tags, name, text, payload, provenance, interpretation, learned_state, sealed, occurred_at, version, terms, impacts, validity)
   SELECT tenant, id, row_version, updated_at, CAST(:at AS timestamptz), type, scope, sensitivity, state, confidence,
-    tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts, validity
+    tags, name, text, payload, provenance, interpretation, learned_state, sealed, occurred_at, version, terms, impacts, validity
   FROM record WHERE tenant = :tenant AND id = :id AND updated_at < :at
 ), after AS (
   UPDATE record SET
@@ -324,6 +325,8 @@ WITH before AS (
       THEN coalesce(CAST(CAST(:provenance AS text) AS jsonb), provenance) END,
     interpretation = CASE WHEN CAST(:sealed AS bytea) IS NULL
       THEN coalesce(CAST(CAST(:interpretation AS text) AS jsonb), interpretation) END,
+    learned_state = CASE WHEN CAST(:sealed AS bytea) IS NULL
+      THEN coalesce(CAST(CAST(:learned_state AS text) AS jsonb), learned_state) END,
     sealed = coalesce(CAST(:sealed AS bytea), sealed),
     terms = coalesce(CAST(:terms AS integer[]), terms),
     impacts = coalesce(CAST(CAST(:impacts AS text) AS sparsevec), impacts),

@@ -46,8 +46,7 @@ def test_order_and_batches_do_not_matter(found: list[Episode], random: Random) -
 def test_ids_do_not_matter(found: list[Episode]) -> None:
     def payloads(of_them: list[Episode]) -> list[dict[str, Any]]:
         whole = together([of(one) for one in of_them])
-        made = [skill_payload(whole, {}, NOTHING), plan_payload(whole, {}, NOTHING)]
-        return [{key: value for key, value in one.items() if key != "learned"} for one in made]
+        return [skill_payload(whole, {}, NOTHING), plan_payload(whole, {}, NOTHING)]
 
     assert payloads([renamed(one, "other") for one in found]) == payloads(found)
 
@@ -159,3 +158,13 @@ def test_what_helped_against_a_failure_is_a_fallback() -> None:
     assert skill["failure_modes"] == ["pay: Error: card * declined"]
     assert skill["fallbacks"] == ["if pay fails with “Error: card * declined”, call it again with another card"]
     assert skill["triggers"][1]["signal"] == skill["failure_modes"][0]
+
+
+@given(episodes())
+def test_arguments_have_the_names_that_the_calls_had(found: list[Episode]) -> None:
+    skill = skill_payload(together([of(one) for one in found]), {}, NOTHING)
+    for step in skill["recipe"]:
+        given_ = [{*done.args} for one in found for done in one.calls if done.tool == step["tool"]]
+        schema = step["args_schema"]
+        assert schema["properties"].keys() == set.union(*given_)
+        assert {*schema.get("required", ())} <= set.intersection(*given_)

@@ -51,7 +51,6 @@ def skill_payload(observed: Observation, effects: Mapping[str, Effect], reported
         "failure_modes": [one.value for one in observed.failures.by_count()[:SHOWN_FAILURES]],
         "fallbacks": [one.value for one in observed.remedies.by_count()[:SHOWN_FAILURES]],
         "performance": performance,
-        "learned": observed.as_json(),
     }
 
 

@@ -115,7 +115,7 @@ class Duplicates:
         async with self._database.background(Role.JOBS) as connection:
             withdrawn = await withdraw_due(connection, group.tenant, failed)
             for id_ in withdrawn:
-                await set_aside(connection, JOB, (group.tenant, id_), error, at=self._clock.now())
+                await set_aside(connection, JOB, (group.tenant, id_), error, at=self._clock.now(), stage=self.name)
         self._failed[group] += 1
         if self._failed[group] >= MOST_FAILED or not failed:
             self._passed, self._size = group, CLAIMED

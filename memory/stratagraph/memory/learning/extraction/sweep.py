@@ -251,7 +251,7 @@ class Extraction:
         claim, kind = reading.claim, type(error).__name__
         _log.warning("extraction of an episode failed; it is set aside", episode=str(claim.episode), error=kind)
         async with self._database.background(Role.JOBS) as connection:
-            until = await set_aside(connection, JOB, claim.key, error, at=self._clock.now())
+            until = await set_aside(connection, JOB, claim.key, error, at=self._clock.now(), stage=self.name)
         return await self._give_back(reading, f"set aside: {kind}", until=until, attempts=attempts)
 
     async def _give_back(

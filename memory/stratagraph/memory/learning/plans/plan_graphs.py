@@ -27,8 +27,8 @@ def plan_payload(observed: Observation, effects: Mapping[str, Effect], reported:
     """Return the payload of a plan, without its version. `effects` is what each tool does, as far as it is known.
 
     Besides the schema's fields, a step has `share`, the share of the merged episodes that took it, and `effect` where
-    that is known; a link has its `share`; `branches` lists where episodes diverged, `critical_path` the steps that take
-    longest, and `learned` holds the observation.
+    that is known; a link has its `share`; `branches` lists where episodes diverged, and `critical_path` the steps that
+    take longest.
     """
     shape = shape_of(observed)
     path, expected_ms = critical_path(shape, observed.steps)
@@ -59,7 +59,6 @@ def plan_payload(observed: Observation, effects: Mapping[str, Effect], reported:
         "branches": branches_of(shape) or None,
         "critical_path": {"steps": list(path), "expected_latency_ms": expected_ms} if path else None,
         "failure_modes": [one.value for one in observed.failures.by_count()[:12]] or None,
-        "learned": observed.as_json(),
     }
     return {key: value for key, value in payload.items() if value is not None}
 

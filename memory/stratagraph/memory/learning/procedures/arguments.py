@@ -1,13 +1,16 @@
 """Schemas of arguments, inferred from the arguments that calls had. No I/O.
 
 The values of an argument are the leaves of its JSON: `payment_methods[].amount` names the amounts in a list of objects.
+In a key, the characters that paths are made of are written `%` and their code: `%2E` is a dot that belongs to a name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
+from urllib.parse import unquote
 
 from stratagraph.memory.learning.procedures.witnesses import ShownValues, Witness
 
@@ -17,6 +20,8 @@ MAX_LEAVES = 64  # of the arguments of one call; further ones are left out
 MAX_DEPTH = 6  # objects and lists within each other
 MAX_ORIGINS = 12  # different origins of one argument that are kept, the newest
 ENUM_EVIDENCE = 2.0  # times that each value was seen, on average, before a few values count as all there are
+_PATH_CHARACTER = re.compile(r"[%.\[\]]")
+_NO_NAME = "%"  # stands for an empty key
 COMPOSED, SAID = "composed", "said"  # origins: made up by the agent; in the user's words. Others name a result
 
 
@@ -24,12 +29,35 @@ def leaves(args: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, Any
     """Yield the path and the value of each scalar within a JSON value, objects in the order of their keys."""
     if isinstance(args, Mapping) and depth < MAX_DEPTH:
         for key in sorted(args):
-            yield from leaves(args[key], f"{path}.{key}" if path else str(key), depth + 1)
+            yield from leaves(args[key], joined(path, key), depth + 1)
     elif isinstance(args, list) and depth < MAX_DEPTH:
         for item in args:
             yield from leaves(item, f"{path}[]", depth + 1)
     elif not isinstance(args, Mapping | list):
         yield path, args
+
+
+def joined(path: str, key: str) -> str:
+    """Return the path of a value of the object at `path`.
+
+    >>> joined("user", "name"), joined("", "a.b"), joined("", "")
+    ('user.name', 'a%2Eb', '%')
+    """
+    name = _PATH_CHARACTER.sub(lambda found: f"%{ord(found[0]):02X}", key) or _NO_NAME
+    return f"{path}.{name}" if path else name
+
+
+def origin_in_result(tool: str, path: str) -> str:
+    """Return the origin of a value that the result of `tool` has at `path`; "" is a result that is a text.
+
+    A tool that is called as one of the other origins differs from it by the colon.
+
+    >>> origin_in_result("find", "user"), origin_in_result("find", ""), origin_in_result("said", "")
+    ('find: user', 'find', 'said:')
+    """
+    if path:
+        return f"{tool}: {path}"
+    return f"{tool}:" if tool in (COMPOSED, SAID) else tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +90,22 @@ class Argument:
             return None
         return Argument(self.calls, types, self.values.forgetting(episodes), self.origins.forgetting(episodes))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, episodes: dict[Witness, int]) -> dict[str, Any]:
         """Return the argument as JSON, which `of_json` reads."""
         return {
             "calls": self.calls,
-            "types": self.types.as_json(),
-            "values": self.values.as_json(),
-            "origins": self.origins.as_json(),
+            "types": self.types.as_json(episodes),
+            "values": self.values.as_json(episodes),
+            "origins": self.origins.as_json(episodes),
         }
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+    def of_json(cls, stored: Mapping[str, Any], episodes: Sequence[Witness]) -> Self:
         """Return the argument of `as_json`."""
-        read = ShownValues.of_json
-        return cls(stored["calls"], read(stored["types"]), read(stored["values"]), read(stored["origins"]))
+        types, values, origins = (
+            ShownValues.of_json(stored[name], episodes) for name in ("types", "values", "origins")
+        )
+        return cls(int(stored["calls"]), types, values, origins)
 
 
 def arguments_of(
@@ -122,7 +152,7 @@ def schema_of(arguments: Mapping[str, Argument], *, calls: int, episodes: int) -
     schema: dict[str, Any] = {"type": "object", "properties": {}}
     for path, one in sorted(arguments.items()):
         _place(schema, path.split("."), _leaf(one, episodes))
-    required = sorted({path.split(".")[0].removesuffix("[]") for path, one in arguments.items() if one.calls >= calls})
+    required = sorted({_split(path.split(".")[0])[0] for path, one in arguments.items() if one.calls >= calls})
     return {**schema, **({"required": required} if required else {})}
 
 
@@ -155,7 +185,7 @@ def main_origin(one: Argument) -> str | None:
 
 def _place(schema: dict[str, Any], names: Sequence[str], leaf: dict[str, Any]) -> None:
     """Put the schema of a leaf into that of its arguments, which an earlier leaf may have given another shape."""
-    name, depth = names[0].rstrip("[]"), names[0].count("[]")
+    name, depth = _split(names[0])
     properties = schema.setdefault("properties", {})
     inner = leaf
     if len(names) > 1:
@@ -165,6 +195,12 @@ def _place(schema: dict[str, Any], names: Sequence[str], leaf: dict[str, Any]) -
     for _ in range(depth):
         inner = {"type": "array", "items": inner}
     properties[name] = inner
+
+
+def _split(part: str) -> tuple[str, int]:
+    """Return the key that a part of a path names, and how many lists its value is in."""
+    name, *lists = part.split("[]")
+    return "" if name == _NO_NAME else unquote(name), len(lists)
 
 
 def _innermost(schema: dict[str, Any]) -> dict[str, Any]:

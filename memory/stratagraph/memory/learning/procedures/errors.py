@@ -29,12 +29,17 @@ def remedies_of(calls: Sequence[ToolCall]) -> Iterator[str]:
         later = calls[number + 1 :]
         again = next((one for one in later if one.tool == call.tool and not one.failed), None)
         other = next((one for one in later if one.tool != call.tool and not one.failed), None)
-        problem = f"if {call.tool} fails with “{_signature(call)}”"
+        when = problem(call.tool, _signature(call))
         if again is not None:
             changed = sorted(key for key in {*call.args, *again.args} if call.args.get(key) != again.args.get(key))
-            yield f"{problem}, call it again" + (f" with another {', '.join(changed)}" if changed else "")
+            yield f"{when}, call it again" + (f" with another {', '.join(changed)}" if changed else "")
         elif other is not None:
-            yield f"{problem}, go on with {other.tool}"
+            yield f"{when}, go on with {other.tool}"
+
+
+def problem(tool: str, error: str) -> str:
+    """Return how a remedy begins: the call that failed, and its error."""
+    return f"if {tool} fails with “{error}”"
 
 
 def reason_of(episode: Episode) -> str | None:

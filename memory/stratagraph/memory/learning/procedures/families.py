@@ -24,9 +24,9 @@ from stratagraph.memory.learning.stage import LearningBatch
 from stratagraph.store.learning.procedures import sources_of, store_tool_evidence, tool_evidence
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.records.inserting import NewRelation
-from stratagraph.store.records.procedures import FIRST_VERSION, Version
+from stratagraph.store.records.procedures import FIRST_VERSION
 
-MAX_BYTES = MAX_CONTENT_BYTES // 2  # of a payload as JSON: half of what a capture may have
+MAX_BYTES = MAX_CONTENT_BYTES // 2  # of a payload with its state, as JSON: half of what a capture may have
 MAX_EVIDENCE = 100  # episodes that one record is related to in one batch, the newest
 
 
@@ -135,23 +135,28 @@ async def store_family(
     if current is None:
         version = next_version(str(versions[0].payload.get("version") or FIRST_VERSION)) if versions else FIRST_VERSION
         payload = kind.payload(family.observed, effects, NOTHING) | {"version": version}
-        if _is_too_large(payload, learnt):
+        if _is_too_large(payload, family.observed, learnt):
             return None
         learnt.created.append(await batch.learner.create(_learned(batch, kind, family, family.observed, payload)))
         return learnt.created[-1]
-    before = _observed(current)
+    before = Observation.of_state(current.learned_state)
     if before is None or before.tools != family.tools:
         whose = "of other tools" if before is not None else "that a caller has captured"
         learnt.skip(f"procedures {whose} under the same name")
         return None
     observed = before.merged(family.observed)
     payload = kind.payload(observed, effects, kind.reported(current.payload, before))
-    if _is_too_large(payload, learnt):
+    if _is_too_large(payload, observed, learnt):
         return current.id
     if current.state is RecordState.ACTIVE and kind.is_new_version(payload, current.payload):
         learned = _learned(batch, kind, family, observed, payload)
         id_ = await batch.learner.revise(
-            current.id, payload, sources=learned.sources, rationale=learned.rationale, confidence=learned.confidence
+            current.id,
+            payload,
+            sources=learned.sources,
+            rationale=learned.rationale,
+            confidence=learned.confidence,
+            state=learned.state,
         )
         earlier = await sources_of(batch.connection, batch.caller.tenant, current.id, limit=MAX_EVIDENCE)
         await batch.learner.relate(
@@ -169,16 +174,11 @@ async def store_family(
     return current.id
 
 
-def _is_too_large(payload: Mapping[str, Any], learnt: Learnt) -> bool:
-    if len(orjson.dumps(payload)) <= MAX_BYTES:
+def _is_too_large(payload: Mapping[str, Any], observed: Observation, learnt: Learnt) -> bool:
+    if len(orjson.dumps(payload)) + len(orjson.dumps(observed.as_json())) <= MAX_BYTES:
         return False
     learnt.skip("procedures with too many steps and arguments to be stored")
     return True
-
-
-def _observed(version: Version) -> Observation | None:
-    stored = version.payload.get("learned")
-    return Observation.of_json(stored) if isinstance(stored, Mapping) else None
 
 
 def _learned(
@@ -189,6 +189,7 @@ def _learned(
     return LearnedRecord(
         type=kind.type,
         payload={key: value for key, value in payload.items() if key != "kind"},
+        state=observed.as_json(),
         sources=tuple(id_ for _, id_ in newest[-MAX_EVIDENCE:]),
         confidence=confidence_of(observed.successes + reported.successes, observed.failed + reported.failures),
         occurred_at=min(newest[-1][0], batch.run.now),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stratagraph.memory.learning.procedures.arguments import COMPOSED, SAID, Argument, main_origin
+from stratagraph.memory.learning.procedures.errors import problem
 from stratagraph.memory.learning.procedures.observation import Observation
 
 MAX_SIGNATURE = 400  # characters; a longer signature is cut, and ends in a hash of the whole
@@ -64,5 +65,7 @@ def conditions_of(observed: Observation) -> dict[str, Any]:
 
 
 def _is_remedied(error: str, observed: Observation) -> bool:
-    tool, _, text = error.partition(": ")
-    return any(one.value.startswith(f"if {tool} fails with “{text}”") for one in observed.remedies.values)
+    problems = tuple(
+        problem(tool, error.removeprefix(f"{tool}: ")) for tool in observed.tools if error.startswith(f"{tool}: ")
+    )
+    return any(one.value.startswith(problems) for one in observed.remedies.values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import reduce
@@ -103,50 +103,59 @@ class Observation:
 
     def rests_on(self, episodes: Collection[str]) -> bool:
         """Return whether one of `episodes` is known to have shown something of it."""
-        stored: list[tuple[str, str]] = self.as_json()["episodes"]
-        return any(id_ in episodes for _, id_ in stored)
+        witnesses: dict[Witness, int] = {}
+        self._parts(witnesses)
+        return any(one.episode in episodes for one in witnesses)
 
     def as_json(self) -> dict[str, Any]:
         """Return the observation as JSON, which `of_json` reads.
 
         Episodes are named once, under `episodes`, and by their numbers there everywhere else.
         """
-        episodes: dict[tuple[str, str], int] = {}
-        numbered = _with_numbers(self._as_plain_json(), episodes)
-        return {**numbered, "episodes": [list(one) for one in episodes]}
+        episodes: dict[Witness, int] = {}
+        return {**self._parts(episodes), "episodes": [[one.at, one.episode] for one in episodes]}
 
-    def _as_plain_json(self) -> dict[str, Any]:
+    def _parts(self, episodes: dict[Witness, int]) -> dict[str, Any]:
+        """Return the parts of the JSON with the numbers of episodes, which are added to `episodes`."""
         return {
             "tools": list(self.tools),
             "outcomes": dict(self.outcomes),
             "latency_ms": self.latency_ms,
             "timed": self.timed,
             "last_at": self.last_at,
-            "tasks": [one.as_json() for one in self.tasks],
-            "conditions": {key: one.as_json() for key, one in self.conditions.items()},
-            "steps": {name: one.as_json() for name, one in self.steps.items()},
-            "structures": [one.as_json() for one in self.structures],
-            "failures": self.failures.as_json(),
-            "remedies": self.remedies.as_json(),
+            "tasks": [one.as_json(episodes) for one in self.tasks],
+            "conditions": {key: one.as_json(episodes) for key, one in self.conditions.items()},
+            "steps": {name: one.as_json(episodes) for name, one in self.steps.items()},
+            "structures": [one.as_json(episodes) for one in self.structures],
+            "failures": self.failures.as_json(episodes),
+            "remedies": self.remedies.as_json(episodes),
             "evidence": {tool: one.as_json() for tool, one in self.evidence.items()},
         }
 
     @classmethod
+    def of_state(cls, state: Mapping[str, Any] | None) -> Self | None:
+        """Return the observation of a stored state; None without one, and for one that cannot be read."""
+        try:
+            return None if state is None else cls.of_json(state)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            return None
+
+    @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
         """Return the observation of `as_json`, whatever the order of the keys in `stored` is."""
-        stored = _with_episodes(stored, stored["episodes"])
+        episodes = [Witness(str(at), str(id_)) for at, id_ in stored["episodes"]]
         return cls(
             tools=tuple(stored["tools"]),
             outcomes=dict(sorted(stored["outcomes"].items())),
-            latency_ms=stored["latency_ms"],
-            timed=stored["timed"],
-            last_at=stored["last_at"],
-            tasks=tuple(Task.of_json(one) for one in stored["tasks"]),
-            conditions={key: ShownValues.of_json(one) for key, one in sorted(stored["conditions"].items())},
-            steps={name: StepStatistics.of_json(one) for name, one in sorted(stored["steps"].items())},
-            structures=tuple(Structure.of_json(one) for one in stored["structures"]),
-            failures=ShownValues.of_json(stored["failures"]),
-            remedies=ShownValues.of_json(stored["remedies"]),
+            latency_ms=float(stored["latency_ms"]),
+            timed=int(stored["timed"]),
+            last_at=str(stored["last_at"]),
+            tasks=tuple(Task.of_json(one, episodes) for one in stored["tasks"]),
+            conditions={key: ShownValues.of_json(one, episodes) for key, one in sorted(stored["conditions"].items())},
+            steps={name: StepStatistics.of_json(one, episodes) for name, one in sorted(stored["steps"].items())},
+            structures=tuple(Structure.of_json(one, episodes) for one in stored["structures"]),
+            failures=ShownValues.of_json(stored["failures"], episodes),
+            remedies=ShownValues.of_json(stored["remedies"], episodes),
             evidence={tool: ToolEvidence.of_json(one) for tool, one in sorted(stored["evidence"].items())},
         )
 
@@ -217,25 +226,3 @@ def _united(one: Mapping[str, Any], other: Mapping[str, Any], merge: Any) -> dic
     for key, value in other.items():
         found[key] = merge(found[key], value) if key in found else value
     return dict(sorted(found.items()))
-
-
-def _with_numbers(part: Any, episodes: dict[tuple[str, str], int]) -> Any:
-    """Return JSON with the number of each episode in `episodes` in place of it; new ones are added there."""
-    if isinstance(part, dict):
-        return {
-            key: [episodes.setdefault((at, id_), len(episodes)) for at, id_ in value]
-            if key == "by"
-            else _with_numbers(value, episodes)
-            for key, value in part.items()
-        }
-    return [_with_numbers(one, episodes) for one in part] if isinstance(part, list) else part
-
-
-def _with_episodes(part: Any, episodes: Sequence[Any]) -> Any:
-    """Return the JSON of which `_with_numbers` made `part`."""
-    if isinstance(part, Mapping):
-        return {
-            key: [episodes[number] for number in value] if key == "by" else _with_episodes(value, episodes)
-            for key, value in part.items()
-        }
-    return [_with_episodes(one, episodes) for one in part] if isinstance(part, list) else part

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stratagraph.memory.learning.episode import Episode, ToolCall
-from stratagraph.memory.learning.procedures.arguments import COMPOSED, SAID, leaves
+from stratagraph.memory.learning.procedures.arguments import COMPOSED, SAID, leaves, origin_in_result
 from stratagraph.memory.learning.procedures.moments import USERS, moments_of
 
 MIN_TRACED = 4  # characters of a value that is looked for elsewhere; shorter ones match by chance
@@ -62,7 +62,7 @@ def trace_calls(episode: Episode) -> tuple[TracedCall, ...]:
         follows_user = follows_user and one.result in ("", None, [], {})
         if not one.failed:
             for path, value in _values(one.result):
-                known.add(value, f"{one.tool}: {path}" if path else one.tool, one.id, turn)
+                known.add(value, origin_in_result(one.tool, path), one.id, turn)
     return tuple(found)
 
 

@@ -16,13 +16,15 @@ from stratagraph.memory.learning.procedures.reported import reported_of_plan, re
 def without_episodes(content: Mapping[str, Any], episodes: Collection[str]) -> dict[str, Any] | None:
     """Return the content of a learned skill or plan without what only `episodes` showed; None if nothing is to change.
 
-    `content` has the name, text and payload of one version; `episodes` are ids.
+    `content` has the content columns of one version; `episodes` are ids. A state that cannot be read is removed, and
+    the payload is left as it is, like a caller's.
     """
-    payload = content["payload"]
-    learned = payload.get("learned") if isinstance(payload, dict) else None
-    if not isinstance(learned, dict):
+    payload, state = content["payload"], content["learned_state"]
+    if state is None:
         return None
-    before = Observation.of_json(learned)
+    before = Observation.of_state(state)
+    if before is None:
+        return {**content, "learned_state": None}
     if not before.rests_on(episodes):
         return None
     observed = before.forgetting(episodes)
@@ -33,7 +35,7 @@ def without_episodes(content: Mapping[str, Any], episodes: Collection[str]) -> d
     if "version" in payload:
         after["version"] = payload["version"]
     name, text = (plan_caption if payload["kind"] == "plan_graph" else skill_caption)(after)
-    return {**content, "payload": after, "name": shortened(name), "text": text}
+    return {**content, "payload": after, "name": shortened(name), "text": text, "learned_state": observed.as_json()}
 
 
 def _effects(steps: Collection[Mapping[str, Any]], tool: str) -> dict[str, Effect]:

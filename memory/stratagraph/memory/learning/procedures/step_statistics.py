@@ -81,7 +81,7 @@ class StepStatistics:
             arguments={path: one for path, one in kept.items() if one is not None},
         )
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, episodes: dict[Witness, int]) -> dict[str, Any]:
         """Return the statistics as JSON, which `of_json` reads."""
         return {
             "tool": self.tool,
@@ -92,11 +92,11 @@ class StepStatistics:
             "latency_ms": self.latency_ms,
             "timed": self.timed,
             "place": self.place,
-            "arguments": {path: one.as_json() for path, one in self.arguments.items()},
+            "arguments": {path: one.as_json(episodes) for path, one in self.arguments.items()},
         }
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+    def of_json(cls, stored: Mapping[str, Any], episodes: Sequence[Witness]) -> Self:
         """Return the statistics of `as_json`."""
-        arguments = {path: Argument.of_json(one) for path, one in sorted(stored["arguments"].items())}
+        arguments = {path: Argument.of_json(one, episodes) for path, one in sorted(stored["arguments"].items())}
         return cls(**{**stored, "arguments": arguments})

@@ -96,7 +96,8 @@ def _without_detours(pairs: Mapping[tuple[int, int], str]) -> dict[tuple[int, in
 def _named(labels: Mapping[str, str], links: Sequence[Link]) -> tuple[dict[str, str], str]:
     """Return a name for each node, which depends on the structure alone, and the hash of the structure.
 
-    The n-th step of a tool, those nearer to the beginning first, is called `<tool>` or `<tool>#<n>`.
+    The n-th step of a tool, those nearer to the beginning first, is called `<tool>` or `<tool>#<n>`, with a greater
+    number where a tool has that name.
     """
     found = canonical(labels, links)
     depth: dict[str, int] = {}
@@ -104,9 +105,12 @@ def _named(labels: Mapping[str, str], links: Sequence[Link]) -> tuple[dict[str, 
         depth[target] = max(depth.get(target, 0), depth.get(source, 0) + 1)
     place = {node: at for at, node in enumerate(found.order)}
     names: dict[str, str] = {}
+    tools = {*labels.values()}
     counts: dict[str, int] = {}
     for node in sorted(labels, key=lambda one: (depth.get(one, 0), place[one])):
         tool = labels[node]
         counts[tool] = counts.get(tool, 0) + 1
+        while counts[tool] > 1 and f"{tool}#{counts[tool]}" in tools:
+            counts[tool] += 1
         names[node] = tool if counts[tool] == 1 else f"{tool}#{counts[tool]}"
     return names, hashlib.sha256(orjson.dumps(found.form)).hexdigest()[:32]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -53,25 +53,25 @@ class Structure:
             return None
         return Structure(hash=self.hash, steps=self.steps, links=self.links, outcomes=self.outcomes, by=by)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, episodes: dict[Witness, int]) -> dict[str, Any]:
         """Return the structure as JSON, which `of_json` reads."""
         return {
             "hash": self.hash,
             "steps": [list(one) for one in self.steps],
             "links": [list(one) for one in self.links],
             "outcomes": dict(self.outcomes),
-            "by": witnesses_as_json(self.by),
+            "by": witnesses_as_json(self.by, episodes),
         }
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+    def of_json(cls, stored: Mapping[str, Any], episodes: Sequence[Witness]) -> Self:
         """Return the structure of `as_json`."""
         return cls(
             hash=stored["hash"],
             steps=tuple((name, tool) for name, tool in stored["steps"]),
             links=tuple((source, target, kind) for source, target, kind in stored["links"]),
             outcomes=dict(sorted(stored["outcomes"].items())),
-            by=witnesses_of_json(stored["by"]),
+            by=witnesses_of_json(stored["by"], episodes),
         )
 
 

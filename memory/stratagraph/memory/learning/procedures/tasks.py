@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -22,14 +22,14 @@ class Task:
     text: str
     outcome: str
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, episodes: dict[Witness, int]) -> dict[str, Any]:
         """Return the task as JSON, which `of_json` reads."""
-        return {"text": self.text, "outcome": self.outcome, "by": witnesses_as_json((self.by,))}
+        return {"text": self.text, "outcome": self.outcome, "by": witnesses_as_json((self.by,), episodes)}
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+    def of_json(cls, stored: Mapping[str, Any], episodes: Sequence[Witness]) -> Self:
         """Return the task of `as_json`."""
-        return cls(witnesses_of_json(stored["by"])[0], stored["text"], stored["outcome"])
+        return cls(witnesses_of_json(stored["by"], episodes)[0], str(stored["text"]), str(stored["outcome"]))
 
 
 def tasks_of(episode: Episode, outcome: str, witness: Witness) -> tuple[Task, ...]:

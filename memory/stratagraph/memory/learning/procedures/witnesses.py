@@ -34,14 +34,17 @@ def without(witnesses: Witnesses, episodes: Collection[str]) -> Witnesses:
     return tuple(one for one in witnesses if one.episode not in episodes)
 
 
-def witnesses_as_json(witnesses: Witnesses) -> list[list[str]]:
-    """Return the witnesses as JSON, which `witnesses_of_json` reads."""
-    return [[one.at, one.episode] for one in witnesses]
+def witnesses_as_json(witnesses: Witnesses, episodes: dict[Witness, int]) -> list[int]:
+    """Return the numbers of the witnesses in `episodes`, to which new ones are added; `witnesses_of_json` reads them.
+
+    An observation names an episode many times, so its JSON has each episode once, and these numbers elsewhere.
+    """
+    return [episodes.setdefault(one, len(episodes)) for one in witnesses]
 
 
-def witnesses_of_json(stored: Sequence[Sequence[str]]) -> Witnesses:
-    """Return the witnesses of `witnesses_as_json`."""
-    return tuple(Witness(at, episode) for at, episode in stored)
+def witnesses_of_json(stored: Sequence[int], episodes: Sequence[Witness]) -> Witnesses:
+    """Return the witnesses of `witnesses_as_json`; `episodes` are in the order of their numbers."""
+    return tuple(episodes[number] for number in stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +104,20 @@ class ShownValues:
         """Return the values, the most frequent first; those of equal counts in their order."""
         return sorted(self.values, key=lambda one: -one.count)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, episodes: dict[Witness, int]) -> dict[str, Any]:
         """Return the values as JSON, which `of_json` reads."""
-        values = [{"value": one.value, "count": one.count, "by": witnesses_as_json(one.by)} for one in self.values]
+        values = [
+            {"value": one.value, "count": one.count, "by": witnesses_as_json(one.by, episodes)} for one in self.values
+        ]
         return {"values": values, **({"overflows": True} if self.overflows else {})}
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+    def of_json(cls, stored: Mapping[str, Any], episodes: Sequence[Witness]) -> Self:
         """Return the values of `as_json`."""
-        values = (Shown(one["value"], one["count"], witnesses_of_json(one["by"])) for one in stored.get("values", ()))
+        values = (
+            Shown(one["value"], int(one["count"]), witnesses_of_json(one["by"], episodes))
+            for one in stored.get("values", ())
+        )
         return cls(tuple(sorted(values, key=lambda one: _key(one.value))), stored.get("overflows", False))
 
 

@@ -1,6 +1,6 @@
 """Sealing and opening the content of rows.
 
-The blob of a record holds its name, text, payload, provenance and interpretation as JSON. The blob of a failed
+The blob of a record holds its content columns as JSON. The blob of a failed
 candidate holds its source and input as JSON, that of an audit note its rationale as text.
 """
 
@@ -15,9 +15,10 @@ from sqlalchemy import Column, ColumnElement, Table, bindparam, null, select, up
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.sealing.vault import Keyring, Sealed, Sealer
+from stratagraph.store.model.trust import LEARNED_BY
 from stratagraph.store.postgres import tables
 
-FIELDS = ("name", "text", "payload", "provenance", "interpretation")  # the content columns of a record
+FIELDS = ("name", "text", "payload", "provenance", "interpretation", "learned_state")  # content columns of a record
 RECORD = "record"  # purpose of a record's blob; the same in its history, to which the blob is copied unchanged
 CANDIDATE = "candidate"  # purpose of a candidate's blob
 _EMPTY: dict[str, None] = dict.fromkeys(FIELDS)
@@ -58,7 +59,21 @@ async def open_contents(
     if not blobs:
         return [None] * len(rows)
     contents = iter(await keyring.open(blobs))
-    return [orjson.loads(next(contents)) if row["sealed"] is not None else None for row in rows]
+    return [_opened(next(contents)) if row["sealed"] is not None else None for row in rows]
+
+
+def _opened(blob: bytes) -> dict[str, Any]:
+    """Return the content of a record's blob.
+
+    A blob of an earlier release has the state of learning in the payload. What a caller wrote under that key stays
+    there, as a text of the caller's.
+    """
+    content: dict[str, Any] = orjson.loads(blob)
+    if "learned_state" not in content:
+        provenance, payload = content["provenance"] or {}, content["payload"]
+        was_learned = str(provenance.get("created_by")).startswith(LEARNED_BY) and isinstance(payload, dict)
+        content["learned_state"] = payload.pop("learned", None) if was_learned else None
+    return content
 
 
 async def seal_copies(connection: AsyncConnection, keyring: Keyring, ids: Collection[UUID]) -> None:

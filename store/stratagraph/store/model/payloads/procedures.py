@@ -1,12 +1,19 @@
-"""What skills and plans have in common: the tools that they use."""
+"""What skills and plans have in common: the tools that they use, and the keys that only the service writes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.plan_graph import tool_of_step
+
+# Keys of a payload, and of the entries of its lists, that only learning and reported outcomes write.
+_COMPUTED = {
+    MemoryType.COMPETENCE: {"": ("learned",), "recipe": ("effect", "share", "metrics")},
+    MemoryType.PLAN_GRAPH: {"": ("learned",), "nodes": ("effect", "share", "metrics"), "edges": ("share",)},
+}
 
 
 def tools_used(payload: Mapping[str, Any], memory_type: MemoryType) -> list[str]:
@@ -24,3 +31,24 @@ def tools_used(payload: Mapping[str, Any], memory_type: MemoryType) -> list[str]
         case _:
             return []
     return list(dict.fromkeys(tool.strip() for tool in tools if isinstance(tool, str) and tool.strip()))
+
+
+def refuse_computed(payload: Mapping[str, Any], memory_type: MemoryType, *, path: Sequence[str]) -> None:
+    """Raise InvalidInput if a caller's payload of a skill or plan has keys that the service computes.
+
+    The `path` of the error begins with `path`, and names the first of them.
+    """
+    found: list[list[str]] = []
+    for part, keys in _COMPUTED.get(memory_type, {}).items():
+        entries = (
+            [([], payload)] if not part else [([part, str(n)], one) for n, one in enumerate(payload.get(part) or ())]
+        )
+        found += [[*where, key] for where, one in entries for key in keys if key in one]
+    if found:
+        named = ", ".join(".".join(one) for one in found[:5])
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        raise InvalidInput(
+            f"{'.'.join(path)}: {named}{more}: computed by the service from what it observed; leave"
+            f" {'it' if len(found) == 1 else 'them'} out",
+            path=[*path, *found[0]],
+        )

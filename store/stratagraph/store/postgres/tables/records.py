@@ -27,7 +27,7 @@ from stratagraph.store.postgres.tables.base import Instant, SparseVec, metadata,
 
 
 def content() -> tuple[SchemaItem, ...]:
-    """Return the content columns of a record: five plain ones and one for a sealed blob that replaces them.
+    """Return the content columns of a record: six plain ones and one for a sealed blob that replaces them.
 
     See docs/data-model.md, Encryption.
     """
@@ -37,11 +37,16 @@ def content() -> tuple[SchemaItem, ...]:
         Column("payload", JSONB),
         Column("provenance", JSONB),
         Column("interpretation", JSONB),
-        Column("sealed", LargeBinary, comment="an AES-256-GCM envelope that holds all five instead"),
+        Column(
+            "learned_state",
+            JSONB,
+            comment="what was observed of a learned skill or plan, of which its payload is made; no caller writes it",
+        ),
+        Column("sealed", LargeBinary, comment="an AES-256-GCM envelope that holds all six instead"),
         CheckConstraint(
             "CASE WHEN sealed IS NULL"
             " THEN num_nulls(name, text, payload, provenance) = 0"
-            " ELSE num_nonnulls(name, text, payload, provenance, interpretation) = 0 END",
+            " ELSE num_nonnulls(name, text, payload, provenance, interpretation, learned_state) = 0 END",
             name="content",
         ),
     )
