@@ -148,6 +148,15 @@ async def test_parallel_calls_and_calls_without_a_result_are_kept(memory: Memory
     assert graph["a#2"].get("result") is None
 
 
+@pytest.mark.parametrize("ids", [("a", "a", "a#2"), ("a#2", "a", "a", "a"), ("a", "a#2", "a", "a#2")])
+async def test_calls_keep_apart_whatever_their_ids_are(memory: Memory, tmp_path: Path, ids: tuple[str, ...]) -> None:
+    calls = called(*((id_, f"tool {number}") for number, id_ in enumerate(ids)))
+    await imported(memory, written(tmp_path, {"id": "x", "messages": [said("go"), calls]}))
+    (payload,) = await episodes(memory)
+    tools = {node["id"]: node["tool"] for node in payload["tool_graph"]}
+    assert sorted(tools.values()) == [f"tool {number}" for number in range(len(ids))]
+
+
 async def test_a_result_that_comes_with_a_later_version_follows_its_call(memory: Memory, tmp_path: Path) -> None:
     messages = [said("go"), called(("a", "look"))]
     await imported(memory, written(tmp_path, {"id": "x", "messages": messages}))

@@ -137,6 +137,7 @@ class _Calls:
     def __init__(self) -> None:
         self._open: dict[str, deque[_Call]] = {}
         self._seen: Counter[str] = Counter()
+        self._given: set[str] = set()
         self._number = 0
         self._results: list[tuple[str, str]] = []
         self._answered: set[str] = set()
@@ -186,8 +187,12 @@ class _Calls:
             yield call.place, call.content, call.said, call.at
 
     def _unique(self, id_: str) -> str:
-        self._seen[id_] += 1
-        return id_ if self._seen[id_] == 1 else f"{id_}#{self._seen[id_]}"
+        unique = id_
+        while unique in self._given:  # a trace may itself call an id `x#2`
+            self._seen[id_] += 1
+            unique = f"{id_}#{self._seen[id_] + 1}"
+        self._given.add(unique)
+        return unique
 
     def _dependencies(self, arguments: Any) -> list[str]:
         words = [value for value in _strings(arguments) if len(value) >= MIN_TRACED]
