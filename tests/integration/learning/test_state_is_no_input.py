@@ -21,13 +21,16 @@ from strategies import payloads
 
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.revise.request import Fork, Merge, Supersede
+from stratagraph.store.erasure.rewriting import read_contents
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.keys.sealing.contents import RECORD
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.rfc import from_appendix, from_normative, to_appendix, to_normative
+from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database
 
 Json = dict[str, Any]
@@ -174,6 +177,40 @@ async def test_a_state_that_cannot_be_read_is_blanked_and_stops_nothing(store: S
     await store.erase(record_id=first)
     assert not await store.has(first)
     assert {row["learned_state"] for row in await rows(memory, "SELECT learned_state FROM record")} == {None}
+
+
+async def test_a_record_that_an_earlier_release_sealed_is_learned_past(store: Store) -> None:
+    """Its blob has the state in the payload; a caller's blob has what the caller wrote there."""
+    memory = store.memory
+    sealed: Json = {"sensitivity": Sensitivity.HYPER}
+    first = await lived(memory, "ann", **sealed)
+    forged = {**SKILL, "skill_name": "mine"}
+    mine = await memory.remember(SourceKind.OBSERVATION, forged, proposed_type=MemoryType.COMPETENCE, **sealed)
+    await lived(memory, "ben", **sealed)
+    await run_learning(memory)
+    tenant = await memory.directory.tenant("acme")
+    assert tenant is not None
+    learned = [one.id for one in (await procedures(memory)).values()]
+    async with memory.database.engine.begin() as connection:
+        sealer = await tenant.keyring.sealer(connection)
+        for row, content in await read_contents(connection, tenant, tables.record, learned):
+            state = content.pop("learned_state") or FORGED
+            content["payload"]["learned"] = state
+            blob = sealer.seal(row["id"], RECORD, json.dumps(content).encode())
+            await connection.execute(text("UPDATE record SET sealed = :s WHERE id = :id"), {"s": blob, "id": row["id"]})
+    assert (await procedures(memory))[NAMES[0]].learned_tools == ("book", "find", "tell")
+    assert "learned" not in ((await procedures(memory))[NAMES[0]].payload or {})
+    await lived(memory, "eve", **sealed)
+    await run_learning(memory)
+    await store.erase(record_id=first)
+    found = await procedures(memory)
+    for name in NAMES:
+        counted = (found[name].payload or {}).get("performance") or (found[name].payload or {})["metrics"]
+        assert (counted.get("success_count") or counted.get("execution_count")) == 3
+    own = await memory.lookup.record(memory.trust, mine.primary.id)
+    assert own is not None
+    assert own.learned_tools is None
+    assert (own.payload or {})["learned"] == FORGED
 
 
 @st.composite
