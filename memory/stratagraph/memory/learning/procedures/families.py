@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
 from typing import Any, Protocol
@@ -135,9 +135,10 @@ async def store_family(
     if current is None:
         version = next_version(str(versions[0].payload.get("version") or FIRST_VERSION)) if versions else FIRST_VERSION
         payload = kind.payload(family.observed, effects, NOTHING) | {"version": version}
-        if _is_too_large(payload, family.observed, learnt):
+        learned = _learned(batch, kind, family, family.observed, payload)
+        if _is_too_large(learned, learnt):
             return None
-        learnt.created.append(await batch.learner.create(_learned(batch, kind, family, family.observed, payload)))
+        learnt.created.append(await batch.learner.create(learned))
         return learnt.created[-1]
     before = Observation.of_state(current.learned_state)
     if before is None or before.tools != family.tools:
@@ -146,10 +147,10 @@ async def store_family(
         return None
     observed = before.merged(family.observed)
     payload = kind.payload(observed, effects, kind.reported(current.payload, before))
-    if _is_too_large(payload, observed, learnt):
+    learned = _learned(batch, kind, family, observed, payload)
+    if _is_too_large(learned, learnt):
         return current.id
     if current.state is RecordState.ACTIVE and kind.is_new_version(payload, current.payload):
-        learned = _learned(batch, kind, family, observed, payload)
         id_ = await batch.learner.revise(
             current.id,
             payload,
@@ -168,14 +169,14 @@ async def store_family(
         )
         learnt.revised.append(id_)
         return id_
-    payload["version"] = current.payload.get("version") or FIRST_VERSION
-    await batch.learner.retell(current.id, _learned(batch, kind, family, observed, payload))
+    version = current.payload.get("version") or FIRST_VERSION
+    await batch.learner.retell(current.id, replace(learned, payload={**learned.payload, "version": version}))
     learnt.retold.append(current.id)
     return current.id
 
 
-def _is_too_large(payload: Mapping[str, Any], observed: Observation, learnt: Learnt) -> bool:
-    if len(orjson.dumps(payload)) + len(orjson.dumps(observed.as_json())) <= MAX_BYTES:
+def _is_too_large(learned: LearnedRecord, learnt: Learnt) -> bool:
+    if len(orjson.dumps(learned.payload)) + len(orjson.dumps(learned.state)) <= MAX_BYTES:
         return False
     learnt.skip("procedures with too many steps and arguments to be stored")
     return True
