@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from fix_memory import NOON, record_of
+from hostile_texts import HOSTILE_TEXT, acts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -166,7 +167,7 @@ def test_a_lesson_is_one_line_of_the_playbook() -> None:
     assert failures_text([lesson()]) == ("", [])
 
 
-HOSTILE = st.text(
+HOSTILE = HOSTILE_TEXT | st.text(
     st.sampled_from([*'"`<>|[]{}#*-\\', *"\n\r\t\v\x00\x1b\u2028\u2029\u0085\u202e\u200b\U000e0041", *"abc é 日"]),
     max_size=60,
 )
@@ -188,6 +189,7 @@ def test_no_text_of_a_lesson_ends_its_line_its_quotation_or_the_budget(
         assert len(lines) == (len(ids) + 2 if ids else 0)
         assert len(text.split("\n")) == max(1, len(lines))
         assert not set(text) & set("`<>|{}\x00\x1b\u202e\u200b\U000e0041")
+        assert acts(text) is None
         for line, id_ in zip(lines[2:], ids, strict=True):
             assert line.endswith(f"[{id_}]")
             assert line.count("[") == line.count("]") == 1

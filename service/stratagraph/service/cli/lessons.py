@@ -199,7 +199,7 @@ def _print_text(document: dict[str, str], *, json: bool) -> None:
     if json:
         print_json(document)
     elif document["text"]:
-        typer.echo(document["text"])  # as it is, without markup or folding
+        people.print(Text(document["text"]), soft_wrap=True)
 
 
 def _print_revised(question: str, given: dict[str, object], json: bool) -> None:
