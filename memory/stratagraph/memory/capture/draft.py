@@ -103,6 +103,7 @@ class Draft:
     secrets: dict[str, Any] | None = None  # how many secrets were masked, and whether the record was lifted
     evidence: tuple[dict[str, Any], ...] = ()  # given for a revision, beside the payload
     inherited_sources: tuple[dict[str, Any], ...] = ()  # of the records that this draft replaces
+    lesson_authors: tuple[str, ...] = ()  # of a lesson that a revision writes; empty for the caller alone
 
     @property
     def called_tools(self) -> list[str]:
