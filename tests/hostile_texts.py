@@ -24,7 +24,7 @@ HIDDEN = (
 _PIECES = st.sampled_from([*MARKERS, *SEQUENCES, *HIDDEN, *"aé日क😀 \n<|>[]", "<|", "|>", "</", "words", "[bold]x[/]"])
 HOSTILE_TEXT = st.lists(_PIECES, max_size=12).map("".join)
 # Everything at once, for a test that stores it and looks at what is printed.
-HOSTILE = " ".join(["parrot", *MARKERS, *SEQUENCES, *HIDDEN, "end"])
+HOSTILE = " ".join(["parrot", *MARKERS, *SEQUENCES, *HIDDEN, "end\\\\\\"])
 
 _SEEN = re.compile(r"[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd\u200c\u200d]")
 
