@@ -54,6 +54,9 @@ async def test_a_writer_cannot_say_that_its_own_lesson_is_verified(memory: Memor
     }
     captured = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.COMPETENCE, trust=WRITER)
     assert not await is_verified(memory, captured.primary.id)
+    named = {"canonical_name": "Ann", "lesson": {"verified": True}}  # a key of the caller's own, and no lesson
+    entity = await memory.remember(SourceKind.OBSERVATION, named, proposed_type=MemoryType.ENTITY, trust=WRITER)
+    assert (await payload(memory, entity.primary.id))["lesson"] == {"verified": True}
     with pytest.raises(Forbidden, match="wrote advice"):
         await verify(memory, WRITER, id_)
     memory.clock.forward(timedelta(seconds=1))

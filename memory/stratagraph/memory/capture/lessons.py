@@ -24,7 +24,7 @@ from stratagraph.memory.masking import masked_text
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.clock import rfc3339
-from stratagraph.store.model.enums import Access, AuditAction, RecordState
+from stratagraph.store.model.enums import Access, AuditAction, MemoryType, RecordState
 from stratagraph.store.model.salience import reinforced
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import elevated
@@ -98,7 +98,8 @@ async def lock_known_lessons(writes: WriteSet) -> StoredLessons:
     tenant = writes.caller.tenant
     if writes.caller.trust.access < Access.ADMIN:
         for draft in writes.drafts:
-            draft.payload = unverified(draft.payload)
+            if draft.type is MemoryType.COMPETENCE:
+                draft.payload = unverified(draft.payload)
     keys = {draft.position: lesson_key(tenant, draft.type, draft.payload) for draft in writes.drafts}
     drafts = [draft for draft in writes.drafts if keys[draft.position] is not None]
     stored = await lock_lessons(writes.connection, tenant, {_group_of(writes, draft) for draft in drafts})

@@ -55,7 +55,9 @@ def successor(
         if (old.payload or {}).get("revision_policy") and "revision_policy" not in content:
             content["revision_policy"] = (old.payload or {})["revision_policy"]
     elif old.type in _HANDLES:
-        content = revised_marks(old.payload or {}, _next_version(old, content))
+        content = _next_version(old, content)
+        if old.type is MemoryType.COMPETENCE:
+            content = revised_marks(old.payload or {}, content)
     request = CaptureRequest(
         source=caller.trust.actor,
         source_kind=SourceKind.WORKING_STATE if old.type is MemoryType.WORKING else SourceKind.OBSERVATION,
