@@ -202,7 +202,7 @@ async def test_an_upload_from_the_command_line_belongs_to_one_key_also_beside_ot
             keys.append(json.loads(out))
         status, _, err = await run("artifact", "put", str(source), "--actor", "agent")
         assert (status, "2 valid API keys" in " ".join(err.split())) == (1, True)
-        status, _, err = await run("artifact", "put", str(source), "--actor", "nobody")
+        status, _, err = await run("artifact", "put", str(source), "--actor", "stranger")
         assert (status, "no valid API keys" in " ".join(err.split())) == (1, True)
         status, _, err = await run("artifact", "put", str(source), "--actor", keys[1]["id"])
         assert status == 0, err
