@@ -183,3 +183,30 @@ async def test_artifacts_are_uploaded_and_downloaded_from_the_command_line(
     assert status == 1
     assert "not found" in err
     assert not (tmp_path / "none").exists()
+
+
+async def test_an_upload_from_the_command_line_belongs_to_one_key_also_beside_others_of_its_name(
+    database_url: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "report.txt"
+    source.write_bytes(DATA)
+    with running(database_url=database_url, data_dir=str(tmp_path / "data")) as service:
+
+        async def run(*arguments: str) -> tuple[int, str, str]:
+            return await run_command(*arguments, env=service.environment)
+
+        keys = []
+        for _ in range(2):
+            status, out, err = await run("token", "create", "agent", "--access", "write", "--scope", "*", "--json")
+            assert status == 0, err
+            keys.append(json.loads(out))
+        status, _, err = await run("artifact", "put", str(source), "--actor", "agent")
+        assert (status, "2 valid API keys" in " ".join(err.split())) == (1, True)
+        status, _, err = await run("artifact", "put", str(source), "--actor", "stranger")
+        assert (status, "no valid API keys" in " ".join(err.split())) == (1, True)
+        status, _, err = await run("artifact", "put", str(source), "--actor", keys[1]["id"])
+        assert status == 0, err
+        async with httpx.AsyncClient(timeout=30) as http:
+            for key, expected in zip(keys, (404, 200), strict=True):
+                headers = {"authorization": f"Bearer {key['token']}"}
+                assert (await http.get(f"{service.url}/artifacts/{URI}", headers=headers)).status_code == expected

@@ -151,8 +151,8 @@ class LessonQueries:
 class LessonMutations:
     @strawberry.mutation(
         description="Learn a lesson from a mistake, or merge it with a known one that has an equal task or, with an"
-        f" embedder, nearly the same meaning. The lessons of a scope and sensitivity beyond {KEPT} are retired: the"
-        " newest, then verified ones, then those of most utility stay."
+        f" embedder, nearly the same meaning. The lessons of a scope and sensitivity beyond {KEPT} are retired, of the"
+        " author with the most first: the newest, then verified ones, then those of most utility stay."
     )
     async def learn_lesson(
         self,
@@ -162,7 +162,10 @@ class LessonMutations:
         context = info.context
         return LearnLessonSuccess(learned=await context.services.lessons.learn(context.trust, input.as_request()))
 
-    @strawberry.mutation(description="Note that a lesson was verified, or that this was tried and failed.")
+    @strawberry.mutation(
+        description="Note that a lesson was verified, or that this was tried and failed. A change of what the lesson"
+        " advises drops it. FORBIDDEN for who wrote its advice, without access admin."
+    )
     async def verify_lesson(
         self,
         info: Info,
@@ -181,8 +184,8 @@ class LessonMutations:
         return RevisionSuccess.of(await context.services.revision.revise(context.trust, input.as_request()))
 
     @strawberry.mutation(
-        description="Count as helpful, each once, the lessons that `playbook` recently returned to this credential's"
-        " actor. A playbook is credited once: the same window again counts nothing."
+        description="Count as helpful, each once, the lessons that `playbook` recently returned to this"
+        " credential. A playbook is credited once: the same window again counts nothing."
     )
     async def credit_lessons(
         self,

@@ -156,7 +156,7 @@ class Artifacts:
                 size_bytes=len(data),
                 media_type=media_type,
                 key=sealed,
-                actor=trust.actor,
+                actor=trust.identity,
                 at=at,
             )
         return Uploaded(sha256=digest, size_bytes=len(data), is_new=digest not in seen)

@@ -30,7 +30,7 @@ async def or_replayed(
         if not hashes:
             raise
         async with database.writing(caller.bounds) as connection:  # readers may not read keys
-            used = await find_used_keys(connection, caller.tenant, caller.trust.actor, hashes)
+            used = await find_used_keys(connection, caller, hashes)
         if not used:
             raise
     return await commit()

@@ -1,4 +1,4 @@
-"""Answers to `stratagraph explore`: as JSON documents, and as lines in rich's markup. See `local_answers`."""
+"""Answers to `stratagraph explore`: as JSON documents, and as lines with styles. See `local_answers`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from stratagraph.memory.engines.choice import AnsweredBy
 from stratagraph.service.cli.show import as_json, line
+from stratagraph.service.cli.styled_lines import as_styled_line
 from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import MemoryType
@@ -138,7 +139,7 @@ def _notes(by: AnsweredBy, reached: tuple[str, ...] = (), *, has_more: bool = Fa
 
 
 def _answer(found: Any, lines: Iterable[Text]) -> Answer:
-    return {"document": _json(found), "lines": [one.markup for one in lines]}
+    return {"document": _json(found), "lines": [as_styled_line(one) for one in lines]}
 
 
 def _json(value: Any) -> Any:

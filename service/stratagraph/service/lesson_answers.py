@@ -9,6 +9,7 @@ from stratagraph.memory.lessons.request import CONFIDENCE, SOURCE, LearnLesson
 from stratagraph.memory.lessons.windows import Window, zone_of
 from stratagraph.memory.revise.request import RemoveLesson, VerifyLesson
 from stratagraph.service.cli.show import as_json, line
+from stratagraph.service.cli.styled_lines import as_styled_line
 from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import Sensitivity
@@ -41,7 +42,7 @@ async def learn(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
     lesson = done.captured.primary
     return {
         "document": {"lesson": as_json(lesson), "merged": done.is_merged, "retired": done.retired},
-        "line": line(lesson).markup,
+        "line": as_styled_line(line(lesson)),
     }
 
 
@@ -61,7 +62,7 @@ async def listed(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
         trigger=given["trigger"],
         first=given["first"],
     )
-    return {"document": [as_json(one) for one in found], "lines": [line(one).markup for one in found]}
+    return {"document": [as_json(one) for one in found], "lines": [as_styled_line(line(one)) for one in found]}
 
 
 async def playbook(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
@@ -121,4 +122,4 @@ async def remove(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
 
 async def _revised(runtime: Runtime, given: Mapping[str, Any], request: VerifyLesson | RemoveLesson) -> Answer:
     done = await runtime.revision.revise(await reader_of(runtime, given["tenant"]), request)
-    return {"document": as_json(done.record), "line": line(done.record).markup}
+    return {"document": as_json(done.record), "line": as_styled_line(line(done.record))}

@@ -1,4 +1,4 @@
-"""Answers to the commands of people on this machine, as JSON: documents, and lines in rich's markup to print.
+"""Answers to the commands of people on this machine, as JSON: documents, and lines with styles to print.
 
 The same functions answer a command in its own process, and in the service that it asks over a socket.
 """
@@ -20,6 +20,7 @@ from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.service import explore_answers, lesson_answers
 from stratagraph.service.cli import audit, captures, consolidate, duplicates, jobs, keys, predicates, sync
 from stratagraph.service.cli.show import as_json, line, validity_json
+from stratagraph.service.cli.styled_lines import as_styled_line
 from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.clock import rfc3339
@@ -56,7 +57,7 @@ async def why_not(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
             "candidates": found.candidates,
             "matched_words": found.words,
         },
-        "line": line(found.record).markup,
+        "line": as_styled_line(line(found.record)),
     }
 
 
@@ -105,7 +106,7 @@ async def history(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
     for version in found.versions:
         span = f"{version.valid_from:%Y-%m-%d %H:%M:%S} – "
         span += f"{version.valid_to:%Y-%m-%d %H:%M:%S}" if version.valid_to is not None else "now"
-        versions.append(Text.assemble((span, "bold"), " ", line(version.record)).markup)
+        versions.append(as_styled_line(Text.assemble((span, "bold"), " ", line(version.record))))
     return {
         "document": {
             "versions": [
@@ -145,7 +146,7 @@ async def forget_preview(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
             "records": [{**as_json(item.record), "due_at": rfc3339(item.due_at)} for item in found.items],
         },
         "lines": [
-            Text.assemble((f"{item.due_at:%Y-%m-%d %H:%M} ", "dim"), " ", line(item.record)).markup
+            as_styled_line(Text.assemble((f"{item.due_at:%Y-%m-%d %H:%M} ", "dim"), " ", line(item.record)))
             for item in found.items
         ],
         "has_next": found.has_next,
@@ -193,14 +194,16 @@ def lines_of(found: Retrieved, *, why: bool = False) -> Answer:
     roots = []
     for root in found.roots:
         around = [edge for edge in found.edges if root in (edge.source, edge.target)]
-        leaves = [Text(_because(nodes[root], found), style="dim").markup] if why else []
+        leaves = [as_styled_line(Text(_because(nodes[root], found), style="dim"))] if why else []
         for edge in around[:NEIGHBOURS]:
             far = nodes[edge.target if edge.source == root else edge.source]
             word = edge.predicate if edge.source == root else inverse(edge.predicate)
-            leaves.append(Text.assemble((f"{word.replace('_', ' ')}  ", "dim"), _line(far, score=False)).markup)
+            leaves.append(
+                as_styled_line(Text.assemble((f"{word.replace('_', ' ')}  ", "dim"), _line(far, score=False)))
+            )
         if len(around) > NEIGHBOURS:
-            leaves.append(Text(f"and {len(around) - NEIGHBOURS} more", style="dim").markup)
-        roots.append({"line": _line(nodes[root], score=True).markup, "leaves": leaves})
+            leaves.append(as_styled_line(Text(f"and {len(around) - NEIGHBOURS} more", style="dim")))
+        roots.append({"line": as_styled_line(_line(nodes[root], score=True)), "leaves": leaves})
     notes = []
     if found.reached:
         notes.append(f"limited by {', '.join(found.reached)}")
@@ -209,7 +212,7 @@ def lines_of(found: Retrieved, *, why: bool = False) -> Answer:
     return {
         "roots": roots,
         "retrieval": str(found.id),
-        "notes": Text("; ".join(notes), style="dim").markup if notes else None,
+        "notes": as_styled_line(Text("; ".join(notes), style="dim")) if notes else None,
     }
 
 

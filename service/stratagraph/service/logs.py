@@ -19,6 +19,7 @@ from uuid import UUID
 import structlog
 
 from stratagraph.store.model.error_reports import error_report
+from stratagraph.store.model.shown_text import shown_text
 
 MAX_VALUE = 1_000  # characters of a value
 _log = structlog.get_logger(__name__)
@@ -109,8 +110,11 @@ def _printable(value: Any) -> Any:
 
 
 def _text(value: str) -> str:
-    """Return the text cut to MAX_VALUE characters, with control and other invisible characters as escapes."""
+    """Return the text cut to MAX_VALUE characters, with control and other invisible characters as escapes.
+
+    What no escape stands for, such as runs of variation selectors, is removed as on a terminal.
+    """
     value = value if len(value) <= MAX_VALUE else value[: MAX_VALUE - 1] + "…"
-    if value.isprintable():
-        return value
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in value)
+    if not value.isprintable():
+        value = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in value)
+    return shown_text(value)

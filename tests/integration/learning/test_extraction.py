@@ -31,6 +31,7 @@ from stratagraph.service.model_endpoint import ModelEndpoint
 from stratagraph.store.model.enums import RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.fact_predicates import BUILT_IN
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.shown_text import shown_text
 from stratagraph.store.model.trust import Trust
 
 
@@ -207,11 +208,11 @@ ATTACKS = (
 
 
 async def test_an_order_in_a_text_stays_data(memory: Memory, model: ModelServer) -> None:
-    """Every text arrives as a string of the JSON data, whole, and the instructions are the same whatever it says."""
+    """Every text arrives as a string of the JSON data, as it is shown, and the instructions are always the same."""
     await episode(memory, *ATTACKS)
     await extract(memory, model)
     (body,) = model.bodies
-    assert model.texts == list(ATTACKS)
+    assert model.texts == [shown_text(text).strip() for text in ATTACKS]
     assert body["messages"][0] == {"role": "system", "content": INSTRUCTIONS}
     assert len(body["messages"]) == 2
 

@@ -114,7 +114,7 @@ async def test_an_equal_task_is_merged_within_its_scope_and_sensitivity(memory: 
     more = await learn(memory, "ship the párrot", "ask Sam", scope="a", verified=True)
     assert (more.captured.primary.id, more.captured.primary.version) == (first, 2)
     lesson = await block(memory, first)
-    assert (lesson["frequency"], lesson["solution"], lesson["verified"]) == (3, "ask Sam\ntest first", True)
+    assert (lesson["frequency"], lesson["solution"], lesson["verified"]) == (3, "ask Sam\ntest first", False)
     assert "ask Sam" in ((await record(memory, first)).text or "")
     sources = ((await record(memory, first)).provenance or {})["sources"]
     assert len(sources) == 3

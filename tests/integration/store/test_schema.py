@@ -12,6 +12,7 @@ from alembic import command
 from alembic.config import Config
 from fix_memory import Memory, fresh_database
 from fix_words import count_all_words, count_differences, words_counted
+from psycopg import sql
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
@@ -190,6 +191,71 @@ def _insert_record(connection: psycopg.Connection, number: int, type_: int, vali
             "validity": validity,
         },
     )
+
+
+def test_an_upgrade_gives_each_key_an_identity_and_loses_nothing_stored_under_its_name(postgres_url: str) -> None:
+    """Of the keys of one name, the oldest valid one keeps what is stored; the others get copies of what they shared."""
+    with fresh_database(postgres_url, None) as url:
+        _migrate_to(url, "0056")
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SET session_replication_role = replica")
+            connection.execute("INSERT INTO tenant (name, index_key) VALUES ('t', decode(repeat('ab', 32), 'hex'))")
+            for place, (name, revoked) in enumerate(
+                [("agent", True), ("agent", False), ("agent", False), ("lone", False), ("single-user", False)], 1
+            ):
+                connection.execute(
+                    "INSERT INTO credential (id, tenant, name, secret_sha256, access, ceiling, all_scopes, scopes,"
+                    " created_at, revoked_at) VALUES (%s, 1, %s, decode(repeat('ab', 32), 'hex'), 2, 1, true, '{}',"
+                    " to_timestamp(%s), CASE WHEN %s THEN now() END)",
+                    (UUID(int=place), name, place, revoked),
+                )
+            connection.execute(
+                "INSERT INTO candidate (tenant, id, state, stage, actor, source_kind, attempts, created_at, record,"
+                " created_records, edges)"
+                " VALUES (1, %s, 'committed', 'commit', 'agent', 'event', 1, now(), %s, '{}', '{}')",
+                (UUID(int=9), UUID(int=7)),
+            )
+            connection.execute(
+                "INSERT INTO artifact (tenant, sha256, object, size_bytes, created_at, look_at)"
+                " VALUES (1, decode(repeat('ab', 32), 'hex'), gen_random_uuid(), 1, now(), now())"
+            )
+            for name in ("agent", "lone", "single-user"):
+                connection.execute(
+                    "INSERT INTO idempotency (tenant, actor, key_hash, request_hash, candidate, created_at)"
+                    " VALUES (1, %s, 'k', 'r', %s, now())",
+                    (name, UUID(int=9)),
+                )
+                connection.execute("INSERT INTO free_predicate (tenant, actor, name) VALUES (1, %s, 'hums')", (name,))
+                connection.execute(
+                    "INSERT INTO artifact_upload (tenant, sha256, actor, uploaded_at)"
+                    " VALUES (1, decode(repeat('ab', 32), 'hex'), %s, now())",
+                    (name,),
+                )
+            for number, lesson_key in ((7, b"k"), (8, None)):
+                connection.execute(
+                    "INSERT INTO record (tenant, id, type, scope, sensitivity, state, confidence, tags, name, text,"
+                    " payload, provenance, created_at, occurred_at, updated_at, version, row_version, terms, impacts,"
+                    " lesson_key) VALUES (1, %s, 5, 1, 1, 1, 1, '{}', 'n', 't', '{}', '{}', now(), now(), now(), 1, 1,"
+                    " '{1}', '{1:1}/1000000000', %s)",
+                    (UUID(int=number), lesson_key),
+                )
+            acts = [("create", "lone"), ("reinforce", "agent"), ("revise", "agent"), ("revise", "lone")]
+            for seq, (action, actor) in enumerate(acts, 1):
+                connection.execute(
+                    "INSERT INTO audit (tenant, id, seq, action, actor, at, hash)"
+                    " VALUES (1, %s, %s, %s, %s, now(), decode(repeat('ab', 32), 'hex'))",
+                    (UUID(int=7), seq, action, actor),
+                )
+        migrate(url)
+        with psycopg.connect(url, autocommit=True) as connection:
+            key = [f"key:{UUID(int=place)}" for place in range(6)]
+            found = connection.execute("SELECT identity FROM credential ORDER BY id").fetchall()
+            assert [one for (one,) in found] == [key[1], "agent", key[3], "lone", key[5]]
+            for table in ("idempotency", "free_predicate", "artifact_upload"):
+                rows = connection.execute(sql.SQL("SELECT actor FROM {}").format(sql.Identifier(table))).fetchall()
+                assert sorted(rows) == sorted([(one,) for one in ("agent", "lone", "single-user", key[3], key[5])])
+            authors = connection.execute("SELECT lesson_authors FROM record ORDER BY id").fetchall()
+            assert authors == [(["lone", "agent"],), (None,)]
 
 
 def _migrate_to(url: str, revision: str) -> None:

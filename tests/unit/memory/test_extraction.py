@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
 from fix_memory import NOON
+from hostile_texts import HOSTILE_TEXT, acts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +24,7 @@ from stratagraph.memory.learning.extraction.prompt import (
     messages,
     parts,
 )
+from stratagraph.store.model.shown_text import shown_text
 
 FACT: dict[str, Any] = {
     "subject": "Ann",
@@ -100,10 +103,18 @@ def test_words_of_other_records_in_a_fact_are_found() -> None:
 def test_every_text_is_asked_about_once_and_whole_in_bounded_requests(texts: list[str]) -> None:
     divided = parts(item(text, number) for number, text in enumerate(texts))
     asked = "".join(one.text for part in divided for one in part)
-    assert asked == "".join(text.strip() for text in texts)
+    assert asked == "".join(shown_text(text).strip() for text in texts)
     for part in divided:
         assert part
         assert sum(len(one.text) for one in part) <= PART_CHARACTERS
+
+
+@given(st.lists(HOSTILE_TEXT, max_size=4), HOSTILE_TEXT)
+def test_nothing_that_a_model_is_asked_about_ends_its_turn_or_hides(texts: list[str], role: str) -> None:
+    for part in parts(replace(item(text), role=role) for text in texts):
+        for one in json.loads(messages(part, ["likes"])[1].content)["items"]:
+            assert acts(one["text"]) is None
+            assert acts(one["role"]) is None
 
 
 @given(st.lists(st.text(min_size=1, max_size=50), min_size=1, max_size=4))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import reduce
 from typing import Any
@@ -12,11 +14,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from fix_memory import NOON, record_of
+from hostile_texts import HOSTILE_TEXT, acts
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stratagraph.memory.lessons.block import Standing
-from stratagraph.memory.lessons.merging import merged_lesson, merged_payload, says_the_same
+from stratagraph.memory.lessons.merging import merged_lesson, merged_payload, revised_marks, says_the_same, unverified
 from stratagraph.memory.lessons.playbook import NOTICE, RECENT, failures_text, playbook_text, quoted
 from stratagraph.memory.lessons.utility import beyond, hit_rate, least_helpful, utility
 from stratagraph.memory.lessons.windows import Window, start_of, zone_of
@@ -79,6 +82,68 @@ def test_the_newest_then_verified_then_useful_lessons_stay(lessons: dict[UUID, S
         staying.append(best)
         del left[best]
     assert set(beyond(lessons, kept=kept)) == set(left)
+
+
+@given(shelves(16), st.lists(st.sampled_from("aaab"), min_size=16, max_size=16), st.integers(1, 8))
+def test_who_floods_retires_its_own_lessons_first(lessons: dict[UUID, Standing], authors: list[str], kept: int) -> None:
+    """However useful, verified or new an author's many lessons are, those of others with fewer stay."""
+    lessons = {id_: replace(one, author=author) for (id_, one), author in zip(lessons.items(), authors, strict=False)}
+    retired = beyond(lessons, kept=kept)
+    assert len(retired) == len(set(retired)) == max(0, len(lessons) - kept)
+    shares = Counter(one.author for id_, one in lessons.items() if id_ not in retired)
+    for id_ in retired:
+        assert shares[lessons[id_].author] + 1 >= max(shares.values())
+    if lessons:
+        assert max(lessons, key=lambda id_: (lessons[id_].learned_at, id_)) not in retired
+
+
+def payload_of(**block: Any) -> dict[str, Any]:
+    """Return a competence with a lesson, as it is learned."""
+    step = block.get("correct_pattern") or block["solution"]
+    return {
+        "kind": "competence",
+        "skill_name": f"lesson: {block['task']}",
+        "triggers": [{"signal": block.get("trigger") or block["task"]}],
+        "recipe": [{"step": step}],
+        "lesson": block,
+    }
+
+
+ADVICE = st.fixed_dictionaries(
+    {
+        "task": st.just("ship it"),
+        "solution": st.sampled_from(["test first", "ask Sam"]),
+        "correct_pattern": st.sampled_from(["", "always test"]),
+        "mistake": st.sampled_from(["", "untested"]),
+        "code_example": st.sampled_from(["", "pytest"]),
+        "domains": st.lists(st.sampled_from(["git", "sql"]), max_size=2),
+        "verified": st.booleans(),
+        "verification_attempted": st.booleans(),
+        "confidence": st.sampled_from([0.1, 0.9]),
+        "source": st.sampled_from(["lesson", "self_play"]),
+    }
+).map(lambda block: payload_of(**block))
+
+
+def advice_of(payload: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a model would read as advice."""
+    block = payload["lesson"]
+    texts = (block.get(name) or "" for name in ("solution", "correct_pattern", "mistake", "code_example"))
+    return (*texts, sorted(set(block["domains"])), payload["recipe"], payload["triggers"])
+
+
+@given(ADVICE, ADVICE, st.booleans())
+def test_a_verification_stays_with_the_advice_that_it_is_about(
+    stored: dict[str, Any], learned: dict[str, Any], is_newer: bool
+) -> None:
+    merged = merged_payload(stored, learned, is_newer=is_newer)
+    for name in ("verified", "verification_attempted"):
+        certified = [one for one in (stored, learned) if one["lesson"][name]]
+        assert merged["lesson"][name] == (advice_of(merged) in [advice_of(one) for one in certified])
+    revised = revised_marks(stored, learned)["lesson"]
+    is_same = advice_of(stored) == advice_of(learned)
+    assert revised["verified"] == (is_same and stored["lesson"]["verified"] and learned["lesson"]["verified"])
+    assert not unverified(stored)["lesson"]["verified"]
 
 
 @given(shelves(12), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
@@ -166,7 +231,7 @@ def test_a_lesson_is_one_line_of_the_playbook() -> None:
     assert failures_text([lesson()]) == ("", [])
 
 
-HOSTILE = st.text(
+HOSTILE = HOSTILE_TEXT | st.text(
     st.sampled_from([*'"`<>|[]{}#*-\\', *"\n\r\t\v\x00\x1b\u2028\u2029\u0085\u202e\u200b\U000e0041", *"abc é 日"]),
     max_size=60,
 )
@@ -188,6 +253,7 @@ def test_no_text_of_a_lesson_ends_its_line_its_quotation_or_the_budget(
         assert len(lines) == (len(ids) + 2 if ids else 0)
         assert len(text.split("\n")) == max(1, len(lines))
         assert not set(text) & set("`<>|{}\x00\x1b\u202e\u200b\U000e0041")
+        assert acts(text) is None
         for line, id_ in zip(lines[2:], ids, strict=True):
             assert line.endswith(f"[{id_}]")
             assert line.count("[") == line.count("]") == 1

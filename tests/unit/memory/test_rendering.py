@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from fix_examples import examples
 from fix_memory import record_of
+from hostile_texts import HOSTILE_TEXT, acts
 from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import records
@@ -174,3 +175,19 @@ def test_the_steps_of_a_plan_are_shown_before_neighbours_and_bare_entities_come_
     assert "plan:" not in lines[0]
     assert lines[1].startswith("- (episodic, ")
     assert all(" (Tool) [" in line for line in lines[2:])
+
+
+@examples(40)
+@given(HOSTILE_TEXT, HOSTILE_TEXT, st.sampled_from(list(MemoryType)), st.integers(300, 600))
+def test_nothing_in_a_rendering_acts_on_a_model_or_hides(
+    text: str, condition: str, memory_type: MemoryType, budget: int
+) -> None:
+    record = replace(fact(), type=memory_type, text=f"said {text}")
+    if memory_type is MemoryType.SEMANTIC:
+        record.payload["validity"]["conditions"] = {"key" + condition: condition}  # type: ignore[index]  # it has one
+    else:
+        record = replace(record, payload=None)
+    rendering = render([record], token_budget=budget)
+    assert acts(rendering) is None
+    assert "said" in rendering
+    assert rendering.endswith(f"[{record.id}]")

@@ -30,7 +30,8 @@ def fail():
     except DriverError as error:
         raise RuntimeError(word) from error
 
-log.info("own event", text="line 1\\nline 2\\x1b[31m", thing=Quoting(), things=[Quoting()], nested={"a": Quoting()})
+text = "line 1\\nline 2\\x1b[31m <|im_end|>\\ufe0f\\u3164"
+log.info("own event", text=text, thing=Quoting(), things=[Quoting()], nested={"a": Quoting()})
 log.info("long", text="x" * 100_000)
 try:
     fail()
@@ -75,7 +76,7 @@ def test_no_event_quotes_a_message_and_each_is_one_line_of_json() -> None:
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert CANARY not in done.stderr
     assert "forged" not in done.stderr
-    assert events[0]["text"] == "line 1\\nline 2\\x1b[31m"
+    assert events[0]["text"] == "line 1\\nline 2\\x1b[31m ‹|im_end|›"
     assert events[0]["thing"] == "Quoting"
     assert len(events[1]["text"]) == 1_000
     assert events[2]["error"] == "RuntimeError < DriverError"

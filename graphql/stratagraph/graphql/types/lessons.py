@@ -76,7 +76,11 @@ class LearnLessonInput:
     source_challenge_hash: str | None = strawberry.field(
         default=None, description=f"Hash of the challenge that taught it, at most {MAX_DOMAIN} characters."
     )
-    verified: bool | None = strawberry.field(default=None, description="Whether it was verified. Default: false.")
+    verified: bool | None = strawberry.field(
+        default=None,
+        description="Whether it was verified. Stored as false without access admin; another caller then verifies it"
+        " with `verifyLesson`. Default: false.",
+    )
     conditions: JSON | None = strawberry.field(
         default=None, description="Conditions of its trigger, a JSON object, which `retrieveGraph` selects by."
     )
@@ -163,7 +167,7 @@ LearnLessonResult = Annotated[
 ]
 
 
-@strawberry.input(description="Note whether a lesson was verified.")
+@strawberry.input(description="Note whether a lesson was verified. Who wrote its advice needs access admin to say so.")
 class VerifyLessonInput:
     record_id: strawberry.ID = strawberry.field(description=_LESSON_ID)
     verified: bool = strawberry.field(
@@ -199,7 +203,7 @@ class RemoveLessonInput:
         )
 
 
-@strawberry.input(description="Credit the lessons in the latest playbooks of this credential's actor as helpful.")
+@strawberry.input(description="Credit the lessons in this credential's latest playbooks as helpful.")
 class CreditLessonsInput:
     window_seconds: int = strawberry.field(
         default=DEFAULT_CREDITED_S,

@@ -28,8 +28,8 @@ class StepOutcomeInput:
 @strawberry.input(description="What came of the task that a retrieval was for.")
 class ReportOutcomeInput:
     retrieval_id: strawberry.ID = strawberry.field(
-        description="`retrievalId` of a retrieval by the same actor, a UUID. Its outcome can be reported once, within"
-        f" {RETENTION.days} days."
+        description="`retrievalId` of a retrieval by the same credential, a UUID. Its outcome can be reported once,"
+        f" within {RETENTION.days} days."
     )
     outcome: Outcome = strawberry.field(description="How the task ended.")
     used_record_ids: list[strawberry.ID] = strawberry.field(

@@ -104,6 +104,7 @@ class Draft:
     evidence: tuple[dict[str, Any], ...] = ()  # given for a revision, beside the payload
     inherited_sources: tuple[dict[str, Any], ...] = ()  # of the records that this draft replaces
     learned_state: dict[str, Any] | None = None  # what was observed of a skill or plan that learning stores
+    lesson_authors: tuple[str, ...] = ()  # of a lesson that a revision writes; empty for the caller alone
 
     @property
     def called_tools(self) -> list[str]:

@@ -29,7 +29,7 @@ async def find_earlier_captures(
         for key, item in items.items()
     }
     hashes = [key.key_hash for key in keys.values() if key.key_hash is not None]
-    used = await find_used_keys(connection, caller.tenant, caller.trust.actor, hashes)
+    used = await find_used_keys(connection, caller, hashes)
     found = {}
     for key, hashed in keys.items():
         known = used.get(hashed.key_hash) if hashed.key_hash is not None else None

@@ -18,13 +18,13 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.lessons.block import Standing, lesson_of
-from stratagraph.memory.lessons.merging import merged_payload, says_the_same
+from stratagraph.memory.lessons.merging import merged_payload, says_the_same, unverified
 from stratagraph.memory.lessons.utility import KEPT, beyond
 from stratagraph.memory.masking import masked_text
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.clock import rfc3339
-from stratagraph.store.model.enums import AuditAction, RecordState
+from stratagraph.store.model.enums import Access, AuditAction, MemoryType, RecordState
 from stratagraph.store.model.salience import reinforced
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import elevated
@@ -66,7 +66,12 @@ class StoredLessons:
                 continue
             standings = {lesson.id: _standing(lesson, learned_again.get(lesson.id)) for lesson in lessons}
             standings |= {
-                draft.id: Standing.of(draft.payload, learned_at=draft.occurred_at, confidence=draft.confidence)
+                draft.id: Standing.of(
+                    draft.payload,
+                    learned_at=draft.occurred_at,
+                    confidence=draft.confidence,
+                    author=writes.caller.trust.identity,
+                )
                 for draft in new
             }
             retired = beyond(standings, kept=KEPT)
@@ -88,9 +93,13 @@ async def lock_known_lessons(writes: WriteSet) -> StoredLessons:
     """Lock the lessons of the scopes and sensitivities of this group's lessons, and decide which of them are known.
 
     A draft that is merged creates no record. Every lesson of the group gets the time when it was learned, where its
-    block has none.
+    block has none. That a lesson is verified is for a caller with access `admin` to say.
     """
     tenant = writes.caller.tenant
+    if writes.caller.trust.access < Access.ADMIN:
+        for draft in writes.drafts:
+            if draft.type is MemoryType.COMPETENCE:
+                draft.payload = unverified(draft.payload)
     keys = {draft.position: lesson_key(tenant, draft.type, draft.payload) for draft in writes.drafts}
     drafts = [draft for draft in writes.drafts if keys[draft.position] is not None]
     stored = await lock_lessons(writes.connection, tenant, {_group_of(writes, draft) for draft in drafts})
@@ -118,7 +127,8 @@ def _standing(lesson: StoredLesson, learned_again: Draft | None) -> Standing:
     payload, at = lesson.counted_payload, lesson.learned_at
     if learned_again is not None:
         payload, at = _merged(learned_again, payload, at), max(at, learned_again.occurred_at)
-    return Standing.of(payload, learned_at=at, confidence=lesson.confidence)
+    author = lesson.authors[0] if lesson.authors else ""
+    return Standing.of(payload, learned_at=at, confidence=lesson.confidence, author=author)
 
 
 def _merged(draft: Draft, stored: Mapping[str, Any], learned_at: datetime) -> dict[str, Any]:
@@ -146,6 +156,7 @@ async def _merge(writes: WriteSet, draft: Draft, lesson: StoredLesson) -> None:
         payload=orjson.dumps(draft.payload).decode(),
         provenance=orjson.dumps(provenance).decode(),
         occurred_at=max(lesson.learned_at, draft.occurred_at),
+        lesson_authors=tuple(dict.fromkeys([*lesson.authors, writes.caller.trust.identity])) if is_new else None,
         is_revision=is_new,
     )
     writes.changes += await update_records(writes.connection, writes.directory, tenant, [edit], at=writes.at)

@@ -39,6 +39,7 @@ def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) 
         fact=fact or draft.fact,
         state=_state(writes, draft),
         rationale=draft.request.reason_to_remember,
+        lesson_authors=draft.lesson_authors or (writes.caller.trust.identity,),
     )
 
 

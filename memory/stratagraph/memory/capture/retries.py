@@ -213,7 +213,12 @@ class FailedCaptures:
                 " has none now. Send it again, and drop this one."
             )
         trust = Trust(
-            tenant=tenant.name, actor=failed.actor, access=Access.WRITE, ceiling=failed.ceiling, scopes=failed.scopes
+            tenant=tenant.name,
+            actor=failed.actor,
+            access=failed.access,
+            ceiling=failed.ceiling,
+            scopes=failed.scopes,
+            key_identity=failed.key_identity,
         )
         inputs = await open_inputs(tenant, failed)
         requests = {id_: CaptureRequest.from_stored_json(sent) for id_, sent in inputs.items()}
@@ -275,7 +280,7 @@ class FailedCaptures:
 
 def _may_write(trust: Trust, capture: FailedCapture, scopes: Mapping[int, str]) -> bool:
     """Return whether the capture is the caller's own, or the caller may write its scope at its sensitivity."""
-    if capture.actor == trust.actor or (capture.scope is None and trust.scopes is None):
+    if capture.identity == trust.identity or (capture.scope is None and trust.scopes is None):
         return True
     if capture.scope is None or capture.sensitivity > trust.ceiling:
         return False

@@ -278,12 +278,7 @@ class Capture:
             candidates = [draft.candidate for draft in drafts]
             if retrying and not await claim_failed_captures(connection, caller.tenant, candidates):
                 raise FailedCaptureGone
-            used = await find_used_keys(
-                connection,
-                caller.tenant,
-                caller.trust.actor,
-                [key.key_hash for key in keys if key.key_hash is not None],
-            )
+            used = await find_used_keys(connection, caller, [key.key_hash for key in keys if key.key_hash is not None])
             replays: dict[int, Committed] = {}
             fresh: list[Draft] = []
             at = self._clock.now()
@@ -313,12 +308,11 @@ class Capture:
                     changes += done.changes
                 written = await read_final_state(connection, self._directory, caller, groups, now=self._clock.now())
                 rows = [_candidate_row(draft, keys[draft.position], written[draft.position]) for draft in fresh]
-                actor = caller.trust.actor
                 if retrying:
                     await commit_failed_captures(connection, caller.tenant, rows)
-                    await insert_used_keys(connection, caller.tenant, rows, actor=actor, at=at)
+                    await insert_used_keys(connection, caller, rows, at=at)
                 else:
-                    await insert_candidates(connection, caller.tenant, rows, actor=actor, at=at)
+                    await insert_candidates(connection, caller, rows, at=at)
                 await append_changes(connection, caller.tenant, changes)
             if retrying and replays:
                 await commit_failed_captures(connection, caller.tenant, replayed_candidates(drafts, replays))

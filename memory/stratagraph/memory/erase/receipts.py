@@ -18,12 +18,13 @@ from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.errors import IdempotencyMismatch
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.receipt_hashes import receipt_hash
+from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection
 
 
 def new_receipt(
     tenant: Tenant,
-    actor: str,
+    trust: Trust,
     request: Erase,
     tally: Tally,
     *,
@@ -36,12 +37,12 @@ def new_receipt(
     `scope` is the number of the scope of what is requested, None for a tenant.
     """
     keyed = None if request.kind is ErasureKind.TENANT else tenant
-    key_hash, request_hash = request_hashes(keyed, actor, request)
+    key_hash, request_hash = request_hashes(keyed, trust.identity, request)
     return Receipt(
         id=new_id(),
         tenant=tenant.id,
         kind=request.kind,
-        actor=actor,
+        actor=trust.actor,
         rationale=request.rationale,
         started_at=started_at,
         finished_at=finished_at,
@@ -57,13 +58,13 @@ def new_receipt(
 
 
 async def find_earlier(
-    connection: Connection, tenant: Tenant | None, actor: str, request: Erase
+    connection: Connection, tenant: Tenant | None, trust: Trust, request: Erase
 ) -> ErasureResult | None:
     """Return the result of an earlier request with the same idempotency key, or None if there was none.
 
     `tenant` is None if the tenant itself is erased. Raises IdempotencyMismatch if the key was used for another request.
     """
-    key_hash, request_hash = request_hashes(tenant, actor, request)
+    key_hash, request_hash = request_hashes(tenant, trust.identity, request)
     known = await find_by_key(connection, key_hash=key_hash) if key_hash is not None else None
     if known is None:
         return None

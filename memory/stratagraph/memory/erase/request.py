@@ -126,14 +126,14 @@ _NOUN = {ErasureKind.ENTITY: "an entity", ErasureKind.SCOPE: "a scope", ErasureK
 _FIELD = {ErasureKind.ENTITY: "entityId", ErasureKind.SCOPE: "scope", ErasureKind.TENANT: "tenant"}
 
 
-def request_hashes(tenant: Tenant | None, actor: str, request: Erase) -> tuple[bytes | None, bytes | None]:
-    """Return the hashes of the idempotency key and of the request, or None for both without a key.
+def request_hashes(tenant: Tenant | None, identity: str, request: Erase) -> tuple[bytes | None, bytes | None]:
+    """Return the hashes of the idempotency key of a caller and of the request, or None for both without a key.
 
     `tenant` is None if the tenant itself is erased: the hashes outlive its key, so they are not keyed.
     """
     if request.idempotency_key is None:
         return None, None
-    key = f"{actor}\x00{request.idempotency_key}".encode()
+    key = f"{identity}\x00{request.idempotency_key}".encode()
     body = orjson.dumps(request.as_json(), option=orjson.OPT_SORT_KEYS)
     if tenant is None:
         return hashlib.sha256(f"{request.target}\x00".encode() + key).digest(), hashlib.sha256(body).digest()

@@ -45,7 +45,7 @@ async def erase_scope(
             context.database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
             elevated(connection, caller.bounds),
         ):
-            earlier = await find_earlier(connection, tenant, caller.trust.actor, request)
+            earlier = await find_earlier(connection, tenant, caller.trust, request)
             if earlier is not None:
                 return earlier
             number = await scope_number(connection, caller, request)
@@ -60,7 +60,7 @@ async def erase_scope(
                 )
             receipt = new_receipt(
                 tenant,
-                caller.trust.actor,
+                caller.trust,
                 request,
                 Tally(),
                 scope=number,

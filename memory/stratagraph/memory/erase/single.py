@@ -37,7 +37,7 @@ async def erase_single(context: ErasureContext, caller: Caller, request: Erase) 
             context.database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
             elevated(connection, caller.bounds),
         ):
-            earlier = await find_earlier(connection, caller.tenant, caller.trust.actor, request)
+            earlier = await find_earlier(connection, caller.tenant, caller.trust, request)
             if earlier is not None:
                 return earlier, ()
             seeds = await _find_seeds(context, connection, caller, request)
@@ -47,7 +47,7 @@ async def erase_single(context: ErasureContext, caller: Caller, request: Erase) 
             done = await delete_with_traces(context, connection, caller, seeds, tally, request)
             receipt = new_receipt(
                 caller.tenant,
-                caller.trust.actor,
+                caller.trust,
                 request,
                 tally,
                 scope=seeds.scope,

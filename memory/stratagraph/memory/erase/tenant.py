@@ -45,7 +45,7 @@ async def erase_tenant(
     key although the tenant no longer exists.
     """
     async with context.database.background(Role.ERASE) as connection:
-        earlier = await find_earlier(connection, None, trust.actor, request)
+        earlier = await find_earlier(connection, None, trust, request)
     if earlier is not None and earlier.receipt.finished_at is not None:
         return earlier
     tenant = await known_tenant(context, trust, request.target)
@@ -64,7 +64,7 @@ async def erase_tenant(
             tally = Tally()
             tally.add({"data_keys": keys, "artifacts": len(orphans)})
             receipt = new_receipt(
-                tenant, trust.actor, request, tally, scope=None, started_at=context.clock.now(), finished_at=None
+                tenant, trust, request, tally, scope=None, started_at=context.clock.now(), finished_at=None
             )
             await insert_receipt(connection, receipt)
             return receipt, orphans

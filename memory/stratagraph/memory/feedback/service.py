@@ -90,7 +90,7 @@ class Feedback:
     async def report(self, trust: Trust, report: OutcomeReport) -> Credited:
         """Credit the records of a retrieval with its outcome, in one transaction; return what changed.
 
-        The retrieval must be the same actor's. Its outcome is reported once: the same report again returns the first
+        The retrieval must be the same caller's. Its outcome is reported once: the same report again returns the first
         one's result, and another one raises IdempotencyMismatch. A retrieval that another process answered a moment ago
         is waited for, up to WAIT_S seconds. Raises InvalidInput, also for a used record that the retrieval did not
         return and once RETENTION has passed, RecordNotFound, Forbidden or StoreUnavailable, with nothing changed.
@@ -312,7 +312,7 @@ def _is_young(retrieval: UUID) -> bool:
 def _not_found(retrieval: UUID) -> RecordNotFound:
     return RecordNotFound(
         retrieval,
-        f"retrievalId: the log has no retrieval {retrieval} by this credential's actor. Report with the credential that"
+        f"retrievalId: the log has no retrieval {retrieval} by this credential. Report with the credential that"
         " asked. A retrieval of the last seconds may still be waiting to be logged: try again shortly.",
         path=["retrievalId"],
     )

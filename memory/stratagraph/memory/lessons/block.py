@@ -18,7 +18,8 @@ class Standing:
     """What a lesson's place among the others depends on.
 
     `confidence` is in [0, 1], `frequency` the times that it was learned, from 1. `retrievals` counts the times that it
-    was in an answer, `helpful` those of them that helped. `learned_at` is the last time that it was learned.
+    was in an answer, `helpful` those of them that helped. `learned_at` is the last time that it was learned, `author`
+    the identity of the caller who learned it first.
     """
 
     learned_at: datetime
@@ -27,9 +28,10 @@ class Standing:
     retrievals: int = 0
     helpful: int = 0
     verified: bool = False
+    author: str = ""
 
     @classmethod
-    def of(cls, payload: Mapping[str, Any], *, learned_at: datetime, confidence: float) -> Standing:
+    def of(cls, payload: Mapping[str, Any], *, learned_at: datetime, confidence: float, author: str = "") -> Standing:
         """Return the standing of a lesson by its payload; `confidence` is the record's, where the lesson has none."""
         block = lesson_of(payload) or {}
         own = block.get("confidence")
@@ -40,6 +42,7 @@ class Standing:
             retrievals=count(block, "retrievals"),
             helpful=min(count(block, "helpful_retrievals"), count(block, "retrievals")),
             verified=block.get("verified") is True,
+            author=author,
         )
 
 

@@ -13,6 +13,9 @@ MAX_SOLUTIONS = 5  # lines of a merged solution, the newest; older ones are in t
 MAX_PARTS = 32  # domains, steps, triggers and failure modes of a merged lesson
 # What changes each time that a lesson is learned, whether or not it says anything new.
 _STATISTICS = ("frequency", "retrievals", "helpful_retrievals", "last_retrieved_at", "timestamp")
+_MARKS = ("verified", "verification_attempted")  # they are about the advice, and stay with it only
+# What says nothing of what to do.
+_NO_ADVICE = (*_STATISTICS, *_MARKS, "graduated", "confidence", "source", "source_challenge_hash", "schema_version")
 
 
 def merged_payload(stored: Mapping[str, Any], learned: Mapping[str, Any], *, is_newer: bool = True) -> dict[str, Any]:
@@ -21,20 +24,49 @@ def merged_payload(stored: Mapping[str, Any], learned: Mapping[str, Any], *, is_
     `is_newer` is whether it was learned after the stored one. The skill keeps its name and its statistics.
     """
     merged = dict(stored)
-    merged["lesson"] = merged_lesson(lesson_of(stored) or {}, lesson_of(learned) or {}, is_newer=is_newer)
+    block = merged_lesson(lesson_of(stored) or {}, lesson_of(learned) or {}, is_newer=is_newer)
+    merged["lesson"] = block
     merged["triggers"] = _united(stored["triggers"], learned["triggers"], is_newer=is_newer, key=itemgetter("signal"))
     merged["recipe"] = _united(stored["recipe"], learned["recipe"], is_newer=is_newer, key=itemgetter("step"))
     for name in ("failure_modes", "fallbacks", "required_tools"):
         if stored.get(name) or learned.get(name):
             merged[name] = _united(stored.get(name) or (), learned.get(name) or (), is_newer=is_newer)
+    block |= _kept_marks([(lesson_of(one) or {}, _advice(one)) for one in (stored, learned)], _advice(merged))
     return merged
+
+
+def revised_marks(known: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of a revision of `known`; what says that its advice was verified stays with the same advice.
+
+    A revision never says so of its own: a lesson is verified after it is written.
+    """
+    block = lesson_of(payload)
+    if block is None:
+        return dict(payload)
+    before = lesson_of(known) or {} if advises_the_same(known, payload) else {}
+    marks = {name: block[name] is True and before.get(name) is True for name in _MARKS if name in block}
+    return {**payload, "lesson": {**block, **marks}}
+
+
+def unverified(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of a lesson without the claim that its advice was verified, if it makes one."""
+    block = lesson_of(payload)
+    if block is None:
+        return dict(payload)
+    return {**payload, "lesson": {**block, **{name: False for name in _MARKS if name in block}}}
+
+
+def advises_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two payloads of lessons say the same of what to do and when: a verification holds for both."""
+    return _advice(one) == _advice(other)
 
 
 def merged_lesson(stored: Mapping[str, Any], learned: Mapping[str, Any], *, is_newer: bool = True) -> dict[str, Any]:
     """Return the stored lesson block with that of the lesson that was learned again.
 
     Frequencies and counts are added, solutions joined line by line, domains united, and the higher confidence is taken.
-    Other texts are those of the newer lesson where it has them; the task stays, since it names the lesson.
+    Other texts are those of the newer lesson where it has them; the task stays, since it names the lesson. It counts as
+    verified where one of the two does that advises the same.
     """
     older, newer = (stored, learned) if is_newer else (learned, stored)
     merged = {**older, **{name: value for name, value in newer.items() if value not in (None, "", [])}}
@@ -46,8 +78,8 @@ def merged_lesson(stored: Mapping[str, Any], learned: Mapping[str, Any], *, is_n
     merged["frequency"] = max(1, count(stored, "frequency")) + max(1, count(learned, "frequency"))
     for name in ("retrievals", "helpful_retrievals"):
         merged[name] = count(stored, name) + count(learned, name)
-    for name in ("verified", "verification_attempted", "graduated"):
-        merged[name] = stored.get(name) is True or learned.get(name) is True
+    merged["graduated"] = stored.get("graduated") is True or learned.get("graduated") is True
+    merged |= _kept_marks([(one, _block_advice(one)) for one in (stored, learned)], _block_advice(merged))
     for name in ("confidence", "last_retrieved_at"):
         values = [one[name] for one in (stored, learned) if one.get(name) is not None]
         merged[name] = _highest(values)
@@ -62,6 +94,22 @@ def says_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def _content(payload: Mapping[str, Any]) -> dict[str, Any]:
     block = {name: value for name, value in (lesson_of(payload) or {}).items() if name not in _STATISTICS}
     return {**payload, "lesson": block}
+
+
+def _kept_marks(lessons: list[tuple[Mapping[str, Any], Any]], advice: Any) -> dict[str, bool]:
+    """Return the marks of lessons, each given by its block and its advice, that hold for `advice`."""
+    return {name: any(block.get(name) is True and said == advice for block, said in lessons) for name in _MARKS}
+
+
+def _advice(payload: Mapping[str, Any]) -> dict[str, Any]:
+    ignored = ("kind", "version", "performance", "lesson")
+    said = {name: value for name, value in payload.items() if name not in ignored and value not in (None, "", [], {})}
+    return {**said, "lesson": _block_advice(lesson_of(payload) or {})}
+
+
+def _block_advice(block: Mapping[str, Any]) -> dict[str, Any]:
+    said = {name: value for name, value in block.items() if name not in _NO_ADVICE and value not in (None, "", [], {})}
+    return {**said, "domains": sorted(set(_domains(block)))}
 
 
 def _highest(values: list[Any]) -> Any:

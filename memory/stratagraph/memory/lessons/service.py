@@ -203,7 +203,7 @@ class Lessons:
         return failures_text(await self._finder.recent(caller, Wanted(), limit=limit), token_budget=token_budget)[0]
 
     async def credit(self, trust: Trust, *, window_s: int = DEFAULT_CREDITED_S) -> list[UUID]:
-        """Credit the lessons in the playbooks that the caller's actor got in the last `window_s` seconds as helpful.
+        """Credit the lessons in the playbooks that the caller got in the last `window_s` seconds as helpful.
 
         Return their ids. A playbook is credited once, so the same window again counts nothing. Lessons are left out
         that the caller may not change. Raises InvalidInput or Forbidden.

@@ -1,11 +1,12 @@
 """The utility of lessons, and which of them are retired. Pure.
 
-The formula and the order are those of SkillMemory (docs/specification.md, Lessons).
+The formula and the order are those of SkillMemory; each author has a fair share (docs/specification.md, Lessons).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from uuid import UUID
@@ -42,8 +43,21 @@ def utility(one: Standing) -> float:
 
 
 def beyond(lessons: Mapping[UUID, Standing], *, kept: int = KEPT) -> list[UUID]:
-    """Return the lessons to retire so that `kept` stay: the newest, then verified ones, then those of most utility."""
-    return _by_rank(lessons)[kept:]
+    """Return the lessons to retire so that `kept` stay, always of an author who has the most of those that are left.
+
+    Of the lessons of such authors, that one is retired which ranks last: the newest of all lessons stays, then verified
+    ones, then those of most utility.
+    """
+    ranked = _by_rank(lessons)
+    shares = Counter(one.author for one in lessons.values())
+    retired: list[UUID] = []
+    while len(ranked) > kept:
+        most = max(shares.values())
+        last = next(id_ for id_ in reversed(ranked) if shares[lessons[id_].author] == most)
+        ranked.remove(last)
+        shares[lessons[last].author] -= 1
+        retired.append(last)
+    return retired
 
 
 def least_helpful(

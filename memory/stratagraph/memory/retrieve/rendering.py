@@ -2,7 +2,7 @@
 
 What memories say is data and may hold anything, also instructions to a model. So a record is one line that begins
 with `- (` and ends with its id, whatever its text is, and no run of backticks in it can end a fence that a caller puts
-around the whole.
+around the whole. Its text is as `shown_text` shows it: without what a reader cannot see and marks of a model's turns.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.memory.retrieve.tokens import cut_to, tokens_in
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.shown_text import shown_text
 
 LINE = 600  # characters of one record's text
 PROCEDURE_LINE = 2_000  # the same of a skill or plan: cut, its steps would be of no use
@@ -95,12 +96,16 @@ def _lengthen(lines: list[_Line], left: int) -> int:
 
 
 def _line(record: MemoryRecord, text: str, repeated: int) -> _Line:
-    whole = _FENCE.sub("'''", " ".join(_said(record, text).split()))
+    whole = _one_line(_said(record, text))
     count = [f"in {repeated + 1} records"] if repeated else []
     about = ", ".join([record.type.label, f"{record.occurred_at:%Y-%m-%d}", *count, *qualifiers(record)])
     most = PROCEDURE_LINE if record.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH) else LINE
     shown = whole if len(whole) <= most else whole[: most - 1] + "…"
-    return _Line(before=f"- ({_FENCE.sub(chr(39) * 3, about)}) ", text=shown, after=f" [{record.id}]", shown="")
+    return _Line(before=f"- ({_one_line(about)}) ", text=shown, after=f" [{record.id}]", shown="")
+
+
+def _one_line(text: str) -> str:
+    return _FENCE.sub("'''", " ".join(shown_text(text).split()))
 
 
 def _said(record: MemoryRecord, text: str) -> str:

@@ -9,6 +9,7 @@ from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE
+from stratagraph.memory.revise.lessons import lesson_authors
 from stratagraph.memory.revise.request import Fork
 from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
@@ -75,6 +76,10 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
                 path=["payload"],
             )
         await settle_slot(writes, draft, held)
+    if draft.type is MemoryType.COMPETENCE:
+        # A variant counts as its own writer's.
+        authors = await lesson_authors(work, [old.id])
+        draft.lesson_authors = tuple(dict.fromkeys([work.caller.trust.identity, *authors]))
     writes.records.append((draft, new_record(writes, draft)))
     writes.relate(draft, draft.id, old.id, FORKED_FROM, 0.8)
     await work.write(writes)

@@ -145,9 +145,9 @@ class Revision:
             raise
 
     async def _commit(self, caller: Caller, request: Revise, key: RequestKey) -> Revised:
-        tenant, actor = caller.tenant, caller.trust.actor
+        tenant = caller.tenant
         async with self._transaction(caller, request) as connection:
-            used = await find_used_keys(connection, tenant, actor, [key.key_hash] if key.key_hash is not None else [])
+            used = await find_used_keys(connection, caller, [key.key_hash] if key.key_hash is not None else [])
             known = key.replay(used, path=["idempotencyKey"])
             if known is not None:
                 return await self._replayed(connection, caller, known)
@@ -159,11 +159,11 @@ class Revision:
             candidate = new_id()
             await insert_candidates(
                 connection,
-                tenant,
+                caller,
                 [
                     {
                         "id": candidate,
-                        "source": actor,
+                        "source": caller.trust.actor,
                         "source_kind": request.kind,
                         "sensitivity": Sensitivity.PUBLIC,  # its source is the actor, whom the audit log names too
                         "record": current,
@@ -173,7 +173,6 @@ class Revision:
                         "request_hash": key.request_hash,
                     }
                 ],
-                actor=actor,
                 at=work.at,
             )
             await append_changes(connection, tenant, work.changes)

@@ -13,6 +13,7 @@ from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest, checked
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content
 from stratagraph.memory.capture.versions import next_version
+from stratagraph.memory.lessons.merging import revised_marks
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.error_values import json_type, shown
@@ -55,6 +56,8 @@ def successor(
             content["revision_policy"] = (old.payload or {})["revision_policy"]
     elif old.type in _HANDLES:
         content = _next_version(old, content)
+        if old.type is MemoryType.COMPETENCE:
+            content = revised_marks(old.payload or {}, content)
     request = CaptureRequest(
         source=caller.trust.actor,
         source_kind=SourceKind.WORKING_STATE if old.type is MemoryType.WORKING else SourceKind.OBSERVATION,

@@ -11,6 +11,7 @@ from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE, edited_entity, entity_mention, rewrite_record
+from stratagraph.memory.revise.lessons import lesson_authors
 from stratagraph.memory.revise.request import Supersede
 from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
@@ -86,6 +87,9 @@ async def supersede_by_draft(
     if held is not None:
         await settle_slot(writes, draft, held)
     if same is None:
+        if draft.type is MemoryType.COMPETENCE:
+            authors = await lesson_authors(work, ids)
+            draft.lesson_authors = tuple(dict.fromkeys([*authors, work.caller.trust.identity]))
         writes.records.append((draft, new_record(writes, draft)))
     for record in old:
         writes.relate(draft, current, record.id, "supersedes", 1.0)

@@ -14,6 +14,7 @@ import typer
 
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
 
@@ -38,7 +39,10 @@ def put(
     ] = None,
     actor: Annotated[
         str,
-        typer.Option(help="Actor who may refer to it in a capture: the name of an API key. Default: the single user."),
+        typer.Option(
+            help="Who may refer to it in a capture: the name or the id of an API key, or oidc:SUB for a token. Default:"
+            " the single user."
+        ),
     ] = SINGLE_USER.actor,
     tenant: Tenant = "default",
     json: Json = False,
@@ -47,7 +51,8 @@ def put(
     guessed = media_type or mimetypes.guess_type(file.name)[0]
 
     async def work(runtime: Runtime) -> Uploaded:
-        return await runtime.artifacts.put(_operator(tenant, actor), _chunks(file), media_type=guessed)
+        trust = await _uploader(runtime, tenant, actor)
+        return await runtime.artifacts.put(trust, _chunks(file), media_type=guessed)
 
     if not file.is_file():
         raise InvalidInput(f"FILE: {file} does not exist or is not a file; check the path", path=["file"])
@@ -77,7 +82,7 @@ def get(
     from stratagraph.store.artifacts.objects import uri_of
 
     async def work(runtime: Runtime) -> Fetched:
-        return await runtime.artifacts.get(_operator(tenant, SINGLE_USER.actor), uri)
+        return await runtime.artifacts.get(_operator(tenant), uri)
 
     found = with_runtime(work)
     _write(output, found.data)
@@ -95,9 +100,31 @@ def get(
     people.print(f"{len(found.data)} bytes in {output}", highlight=False, soft_wrap=True, markup=False)
 
 
-def _operator(tenant: str, actor: str) -> Trust:
+def _operator(tenant: str) -> Trust:
     """The trust of a command: full access to the tenant, since it runs with access to the database."""
-    return replace(SINGLE_USER, tenant=tenant, actor=actor)
+    return replace(SINGLE_USER, tenant=tenant)
+
+
+async def _uploader(runtime: Runtime, tenant: str, actor: str) -> Trust:
+    """Return the trust of the command with the identity of the caller to whom the upload belongs.
+
+    Raises InvalidInput unless `actor` is the single user, an OIDC actor, or means one API key that is not revoked.
+    """
+    trust = replace(_operator(tenant), actor=actor)
+    if actor == SINGLE_USER.actor or actor.startswith("oidc:"):
+        return trust
+    keys = [
+        key
+        for key in await runtime.credentials.all()
+        if key.tenant == tenant and key.revoked_at is None and actor in (key.name, str(key.id))
+    ]
+    if len(keys) != 1:
+        raise InvalidInput(
+            f"--actor: {len(keys) or 'no'} valid API keys of the tenant {shown(tenant)} have the name or the id"
+            f" {shown(actor)}; give the id of one that `stratagraph token list` shows",
+            path=["--actor"],
+        )
+    return replace(trust, key_identity=keys[0].identity)
 
 
 async def _chunks(file: Path) -> AsyncIterator[bytes]:

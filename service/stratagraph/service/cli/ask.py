@@ -13,6 +13,7 @@ from rich.tree import Tree
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import people, print_json
+from stratagraph.service.cli.styled_lines import text_of
 
 
 def ask(
@@ -68,7 +69,7 @@ def _print_absence(found: Mapping[str, Any], *, json: bool) -> None:
     if json:
         print_json(document)
         return
-    people.print(Text.from_markup(found["line"]))
+    people.print(text_of(found["line"]))
     if document["rank"] is not None:
         people.print(
             f"ranked {document['rank']} of {document['candidates']} that matched, score {document['score']:.2f}"
@@ -81,13 +82,13 @@ def _print_absence(found: Mapping[str, Any], *, json: bool) -> None:
 
 def tree_of(question: str, found: Mapping[str, Any]) -> Tree:
     """Return the lines of an answer below its question."""
-    tree = Tree(f"[bold]{escape(question)}[/]")
+    tree = Tree(Text(question, style="bold"))
     if not found["roots"]:
-        tree.add(f"nothing is known about {escape(question)}")
+        tree.add(Text(f"nothing is known about {question}"))
     for root in found["roots"]:
-        branch = tree.add(Text.from_markup(root["line"]))
+        branch = tree.add(text_of(root["line"]))
         for leaf in root["leaves"]:
-            branch.add(Text.from_markup(leaf))
+            branch.add(text_of(leaf))
     if found["notes"] is not None:
-        tree.add(Text.from_markup(found["notes"]))
+        tree.add(text_of(found["notes"]))
     return tree

@@ -9,7 +9,6 @@ from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.service.cli.asking import answer_to
@@ -46,7 +45,7 @@ def show(
     table = folding_table("when", "what", "who", "why")
     for one in found["entries"]:
         at = instant(one["timestamp"])
-        table.add_row(f"{at:%Y-%m-%d %H:%M:%S}", one["action"], one["actor"], Text(one["rationale"] or ""))
+        table.add_row(f"{at:%Y-%m-%d %H:%M:%S}", one["action"], one["actor"], one["rationale"] or "")
     people.print(table)
     if found["has_next"]:
         people.print(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
+from rich.markup import escape
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.output import instant, people, print_json, with_runtime
@@ -44,8 +45,8 @@ def list_(json: Json = False) -> None:
         when = f"{instant(one['next_try_at']):%Y-%m-%d %H:%M:%S}" if one["next_try_at"] is not None else "by hand only"
         people.print(f"{one['id']}  {one['stage']}: {one['error']}", soft_wrap=True, highlight=False)
         people.print(
-            f"    tenant {one['tenant']}, actor {one['actor']}, {one['source_kind']}; attempts {one['attempts']}, next"
-            f" try {when}",
+            f"    tenant {escape(one['tenant'])}, actor {escape(one['actor'])}, {one['source_kind']}; attempts"
+            f" {one['attempts']}, next try {when}",
             soft_wrap=True,
             highlight=False,
         )

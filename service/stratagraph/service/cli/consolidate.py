@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.progress import Progress
 
 from stratagraph.service.cli.asking import answer_to
@@ -113,7 +114,7 @@ def undo(
         return
     people.print(f"The run is undone: {found['undone']} records and relations were restored or retracted.")
     for one in found["kept"]:
-        people.print(f"  left as it is ({one['reason']}): {one['id']} {one['name'] or ''}", highlight=False)
+        people.print(f"  left as it is ({one['reason']}): {one['id']} {escape(one['name'] or '')}", highlight=False)
     if found["kept_total"] > len(found["kept"]):
         people.print(f"  and {found['kept_total'] - len(found['kept'])} more")
 

@@ -12,6 +12,7 @@ from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import people, print_json
 from stratagraph.service.cli.revise import Why, revised_by
+from stratagraph.service.cli.styled_lines import as_styled_line, text_of
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import SINGLE_USER
 
@@ -42,9 +43,9 @@ def list_(
     if not found["pairs"]:
         people.print("No records may say the same.")
     for pair in found["pairs"]:
-        people.print(pair["score"], soft_wrap=True)
+        people.print(text_of(pair["score"]), soft_wrap=True)
         for line in pair["lines"]:
-            people.print(f"    {line}", soft_wrap=True)
+            people.print("   ", text_of(line), soft_wrap=True)
     if found["document"]["has_next"]:
         people.print(f"There are more: --after {found['document']['end_cursor']}")
 
@@ -72,8 +73,8 @@ async def listed(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:
     }
     pairs = [
         {
-            "score": Text.assemble((f"{one.score:.2f}  ", "bold"), ", ".join(sorted(one.evidence))).markup,
-            "lines": [Text.assemble((f"{record.id}  ", "dim"), line(record)).markup for record in one.records],
+            "score": as_styled_line(Text.assemble((f"{one.score:.2f}  ", "bold"), ", ".join(sorted(one.evidence)))),
+            "lines": [as_styled_line(Text.assemble((f"{record.id}  ", "dim"), line(record))) for record in one.records],
         }
         for one in page.candidates
     ]

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
+from rich.table import Column
 
 from stratagraph.service.cli.options import Tenant
-from stratagraph.service.cli.output import ID_WIDTH, errors, folding_table, people, print_json, with_runtime
+from stratagraph.service.cli.output import (
+    ID_WIDTH,
+    LiteralTable,
+    errors,
+    folding_table,
+    people,
+    print_json,
+    with_runtime,
+)
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
@@ -222,8 +230,8 @@ def _records(counts: dict[str, int]) -> int:
     return sum(number for name, number in counts.items() if name.startswith("records."))
 
 
-def _counts(counts: dict[str, int]) -> Table:
-    table = Table(show_header=False, box=None)
+def _counts(counts: dict[str, int]) -> LiteralTable:
+    table = LiteralTable(show_header=False, box=None)
     for name, number in sorted(counts.items()):
         table.add_row(name.removeprefix("records."), str(number))
     return table

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.output import people, print_json
+from stratagraph.service.cli.styled_lines import text_of
 
 app = typer.Typer(
     help="Ask how memories are connected: paths, impact, plans by their steps, shared memories, neighbours."
@@ -94,4 +94,4 @@ def _show(question: str, given: dict[str, Any], *, json: bool) -> None:
         print_json(found["document"])
         return
     for one in found["lines"]:
-        people.print(Text.from_markup(one), soft_wrap=True)
+        people.print(text_of(one), soft_wrap=True)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from stratagraph.service.cli.options import Json, Tenant
-from stratagraph.service.cli.output import errors, people, print_json, with_runtime
+from stratagraph.service.cli.output import LiteralTable, errors, people, print_json, with_runtime
 from stratagraph.store.model.enums import DeletionPolicy
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
@@ -167,7 +166,7 @@ def _show(summary: ImportSummary, items: str, json: bool) -> None:
 
 
 def _print_table(summary: ImportSummary, items: str) -> None:
-    table = Table(show_header=False, box=None)
+    table = LiteralTable(show_header=False, box=None)
     table.add_row(items, str(summary.items))
     before = f"{summary.replayed} had been imported before"
     erased = f"; {summary.erased} had been erased before" if summary.erased else ""

@@ -13,6 +13,7 @@ from rich.text import Text
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import people, print_json
+from stratagraph.service.cli.styled_lines import text_of
 
 app = typer.Typer(
     help="Learn lessons from mistakes, and manage them. `stratagraph playbook` prints them for a prompt."
@@ -68,7 +69,7 @@ def learn(
     if json:
         print_json(done)
         return
-    people.print("merged with" if done["merged"] else "learned", Text.from_markup(found["line"]), soft_wrap=True)
+    people.print("merged with" if done["merged"] else "learned", text_of(found["line"]), soft_wrap=True)
     for id_ in done["retired"]:
         people.print(f"retired {id_}", highlight=False)
 
@@ -103,7 +104,7 @@ def list_(
         print_json(found["document"])
         return
     for line in found["lines"]:
-        people.print(Text.from_markup(line), soft_wrap=True)
+        people.print(text_of(line), soft_wrap=True)
     if not found["lines"]:
         people.print("no lessons")
 
@@ -199,7 +200,7 @@ def _print_text(document: dict[str, str], *, json: bool) -> None:
     if json:
         print_json(document)
     elif document["text"]:
-        typer.echo(document["text"])  # as it is, without markup or folding
+        people.print(Text(document["text"]), soft_wrap=True)
 
 
 def _print_revised(question: str, given: dict[str, object], json: bool) -> None:
@@ -207,7 +208,7 @@ def _print_revised(question: str, given: dict[str, object], json: bool) -> None:
     if json:
         print_json(found["document"])
     else:
-        people.print(Text.from_markup(found["line"]), soft_wrap=True)
+        people.print(text_of(found["line"]), soft_wrap=True)
 
 
 def _print_ids(label: str, ids: list[str], document: object, json: bool) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from stratagraph.service.cli.output import PlainConsole
 from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.shown_text import shown_text
 
 if TYPE_CHECKING:
     from stratagraph.service.settings import Settings
@@ -70,7 +71,7 @@ def start(
             running = _configured_runs(settings.neo4j_uri, settings)
             _print_configured(settings.neo4j_uri, running, as_json, "nothing was started")
             return
-        console = Console(stderr=True, quiet=as_json, highlight=False, markup=False, soft_wrap=True)
+        console = PlainConsole(stderr=True, quiet=as_json, highlight=False, markup=False, soft_wrap=True)
         with console.status("Looking for Java", spinner="dots") as spinner:
 
             def show(step: str) -> None:
@@ -209,5 +210,5 @@ def _errors_reported() -> Iterator[None]:
     try:
         yield
     except StratagraphError as e:
-        typer.echo(e.message, err=True)
+        typer.echo(shown_text(e.message), err=True)
         raise typer.Exit(1) from e

@@ -1,28 +1,56 @@
-"""Output and set-up that all commands share."""
+"""Output and set-up that all commands share.
+
+Whatever a command prints may hold stored text, which any writer may have sent. So commands print for people on a
+PlainConsole only, and JSON by `print_json` only.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Column, Table
+from rich.text import Text
 
 from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.shown_text import as_json_escapes, shown_text
 
 if TYPE_CHECKING:
     from stratagraph.service.runtime import Runtime
 
 PIPED_WIDTH = 200  # characters of a line where standard output is no terminal
-people = Console(stderr=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
-errors = Console(stderr=True)
 T = TypeVar("T")
 ID_WIDTH = 36  # characters of a UUID; an id must not be cut off
+
+
+class PlainConsole(Console):
+    """A console that prints every text as `shown_text` shows it; escape sequences are those of its own styles only."""
+
+    def render_str(self, *args: Any, **options: Any) -> Text:
+        """Return a text with its markup as styles, as it is shown."""
+        return _shown(super().render_str(*args, **options))
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the segments of something to print, with their texts as they are shown."""
+        for segment in super().render(_shown(renderable) if isinstance(renderable, Text) else renderable, options):
+            yield segment if segment.control else segment._replace(text=shown_text(segment.text))
+
+
+def _shown(text: Text) -> Text:
+    """Return the text as it is shown; without the styles of its parts if that differs from it."""
+    shown = shown_text(text.plain)
+    return text if shown == text.plain else text.blank_copy(shown)
+
+
+people = PlainConsole(stderr=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+errors = PlainConsole(stderr=True)
 
 
 def print_error(error: StratagraphError) -> None:
@@ -30,10 +58,18 @@ def print_error(error: StratagraphError) -> None:
     errors.print(f"[bold red]{error.code.lower().replace('_', ' ')}[/]: {escape(error.message)}", highlight=False)
 
 
-def folding_table(*columns: str | Column, title: str | None = None) -> Table:
+class LiteralTable(Table):
+    """A table whose cells are texts as they are: what is stored may look like markup."""
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        """Add a row of cells."""
+        super().add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), **options)
+
+
+def folding_table(*columns: str | Column, title: str | None = None) -> LiteralTable:
     """Return a table that folds long cells and never cuts them off."""
     folded = [Column(one, overflow="fold") if isinstance(one, str) else one for one in columns]
-    return Table(*folded, title=title, title_justify="left")
+    return LiteralTable(*folded, title=title, title_justify="left")
 
 
 def instant(text: str) -> datetime:
@@ -42,8 +78,8 @@ def instant(text: str) -> datetime:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document to standard output."""
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode())
+    """Print one JSON document to standard output; what acts on a terminal or cannot be seen is written as escapes."""
+    typer.echo(as_json_escapes(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()))
 
 
 def with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:

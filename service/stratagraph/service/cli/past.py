@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import folding_table, people, print_json
+from stratagraph.service.cli.styled_lines import text_of
 
 
 def history(
@@ -23,7 +23,7 @@ def history(
         print_json(found["document"])
         return
     for version in found["versions"]:
-        people.print(Text.from_markup(version), soft_wrap=True)
+        people.print(text_of(version), soft_wrap=True)
     table = folding_table("when", "what", "who", "why", title="audit log")
     for entry in found["audit_log"]:
         table.add_row(*entry)
@@ -43,6 +43,6 @@ def forget_preview(
         return
     people.print(f"{found['document']['total']} records will be pruned within {days:g} days.")
     for one in found["lines"]:
-        people.print(Text.from_markup(one), soft_wrap=True)
+        people.print(text_of(one), soft_wrap=True)
     if found["has_next"]:
         people.print("More records follow; list up to 100 with --first.", style="dim")

@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from stratagraph.service.cli import dead_letters, verify
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.mirror import new_worker, no_mirror, tenant_number
-from stratagraph.service.cli.output import instant, people, print_error, print_json, with_runtime
+from stratagraph.service.cli.output import LiteralTable, instant, people, print_error, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
 from stratagraph.service.cli.verify import Json, Tenant
 
@@ -140,7 +139,7 @@ async def state(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
 def _print_status(found: dict[str, Any]) -> None:
     from stratagraph.graph_sync.differences import describe_drift
 
-    table = Table("", "Postgres", "Neo4j")
+    table = LiteralTable("", "Postgres", "Neo4j")
     for name in ("records", "relations"):
         table.add_row(name, f"{found['postgres'][name]:,}", f"{found['neo4j'][name]:,}")
     people.print(f"Mirror at {found['uri']}", highlight=False)

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Column
 
 from stratagraph.service.cli.mirror import new_worker, tenant_number
-from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
+from stratagraph.service.cli.output import ID_WIDTH, LiteralTable, people, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
 from stratagraph.store.model.errors import MirrorUnavailable
 
@@ -217,15 +216,14 @@ def _print(found: dict[str, Any]) -> None:
         )
         return
     people.print(f"[red]Not equal[/]: {describe_drift(found['drift'])}; {compared}.")
-    table = Table("class", "kind", Column("id", min_width=ID_WIDTH), "version", "in the mirror", "what differs")
+    table = LiteralTable("class", "kind", Column("id", min_width=ID_WIDTH), "version", "in the mirror", "what differs")
     for one in found["differences"][:SHOWN]:
         values = ("–" if one[name] is None else str(one[name]) for name in ("id", "version", "mirrored"))
-        # The detail is escaped, because people name labels and properties as they like.
         table.add_row(
             one["class"],
             one["kind"],
             *("–" if value is None else str(value) for value in values),
-            escape(one["detail"]),
+            one["detail"],
         )
     people.print(table)
     deep = " --deep" if tuple(found["compared"]) == EVERYTHING else ""

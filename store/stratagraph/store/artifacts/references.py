@@ -41,7 +41,7 @@ async def find_artifacts(
         "find_artifacts",
         **caller.parameters(),
         hashes=list(hashes),
-        actor=caller.trust.actor,
+        actor=caller.trust.identity,
         since=at - GRACE,
     )
     found = {}
@@ -88,7 +88,7 @@ async def link_artifacts(connection: AsyncConnection, caller: Caller, links: Col
     await connection.execute(
         delete(upload).where(
             upload.c.tenant == tenant,
-            upload.c.actor == caller.trust.actor,
+            upload.c.actor == caller.trust.identity,
             upload.c.sha256.in_({link.sha256 for link in links}),
         )
     )

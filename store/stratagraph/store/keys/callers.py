@@ -40,8 +40,8 @@ class Caller:
 
     @property
     def bounds(self) -> Bounds:
-        """The tenant, scopes, ceiling and actor that row-level security enforces for the caller's transactions."""
-        return Bounds(tenant=self.tenant.id, scopes=self.scopes, ceiling=int(self.ceiling), actor=self.trust.actor)
+        """The tenant, scopes, ceiling and identity that row-level security enforces for the caller's transactions."""
+        return Bounds(tenant=self.tenant.id, scopes=self.scopes, ceiling=int(self.ceiling), actor=self.trust.identity)
 
     def unrestricted(self) -> Caller:
         """Return a copy of the caller with all scopes of its tenant and the highest ceiling.

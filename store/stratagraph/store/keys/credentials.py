@@ -25,10 +25,11 @@ PREFIX = "sg"  # of every token
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """An API key without its secret. `scopes` None means all scopes."""
+    """An API key without its secret. `scopes` None means all; `identity` tells it from other keys of its name."""
 
     id: UUID
     name: str
+    identity: str
     tenant: str
     access: Access
     ceiling: Sensitivity
@@ -48,7 +49,8 @@ class Credentials:
     async def create(self, trust: Trust, *, expires_at: datetime | None = None) -> tuple[UUID, str]:
         """Create an API key and return its id and its token, which cannot be read again.
 
-        The token grants `trust`, whose tenant is created if it does not exist. Without `expires_at` it never expires.
+        The token grants `trust`, whose tenant is created if it does not exist, with an identity of the key's own.
+        Without `expires_at` it never expires.
         """
         tenant = await self._directory.tenant(trust.tenant, create=True)
         assert tenant is not None  # create=True
@@ -59,6 +61,7 @@ class Credentials:
                     id=id_,
                     tenant=tenant.id,
                     name=trust.actor,
+                    identity=f"key:{id_}",
                     secret_sha256=hashlib.sha256(secret).digest(),
                     access=int(trust.access),
                     ceiling=int(trust.ceiling),
@@ -104,6 +107,7 @@ class Credentials:
             access=Access(row.access),
             ceiling=Sensitivity(row.ceiling),
             scopes=None if row.all_scopes else frozenset(row.scopes),
+            key_identity=row.identity,
         )
 
     async def all(self) -> Sequence[Credential]:
@@ -119,6 +123,7 @@ class Credentials:
                 Credential(
                     id=row.id,
                     name=row.name,
+                    identity=row.identity,
                     tenant=row.tenant_name,
                     access=Access(row.access),
                     ceiling=Sensitivity(row.ceiling),

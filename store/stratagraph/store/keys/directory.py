@@ -200,13 +200,13 @@ class Directory:
         return {name: cache[name] for name in wanted}
 
     async def claim_predicates(self, caller: Caller, names: Iterable[str], *, path: list[str]) -> None:
-        """Count the predicates in `names` that are not in the registry as used by the caller's actor.
+        """Count the predicates in `names` that are not in the registry as used by the caller.
 
-        Raises LimitExceeded, naming `path`, if the actor would have used more than `max_free_predicates`, or if the
-        tenant has MAX_PREDICATES. Predicates that other actors use count as new to this one under both limits: which
+        Raises LimitExceeded, naming `path`, if the caller would have used more than `max_free_predicates`, or if the
+        tenant has MAX_PREDICATES. Predicates that other callers use count as new to this one under both limits: which
         ones they use does not show, only that all of them together have reached the tenant's limit.
         """
-        tenant, actor = caller.tenant.id, caller.trust.actor
+        tenant, actor = caller.tenant.id, caller.trust.identity
         known = self._free_predicates.setdefault((tenant, actor), set())
         if known.issuperset(free := {name for name in names if is_free(name)}):
             return

@@ -1,6 +1,6 @@
 """Trust: what a caller may see and write. See docs/specification.md, Trust.
 
-A credential fixes tenant, actor, access, ceiling and scopes. A request may narrow them, never widen them.
+A credential fixes tenant, actor, identity, access, ceiling and scopes. A request may narrow them, never widen them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class Visibility(Enum):
 class Trust:
     """What one caller may see and write.
 
+    `actor` is the name that the audit log shows. Several API keys may have one name, so a key has a `key_identity`,
+    which no other caller of the tenant has; it is None for callers who are identified by their actor.
     `ceiling` is the highest sensitivity shown in full. `scopes` None means all scopes (`*` in a credential); unscoped
     records are visible in every case.
     """
@@ -36,6 +38,12 @@ class Trust:
     access: Access
     ceiling: Sensitivity
     scopes: frozenset[str] | None
+    key_identity: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """What tells the caller from all others of its tenant, whatever their names: whose a request or a key is."""
+        return self.actor if self.key_identity is None else self.key_identity
 
     def narrowed(self, *, scopes: Iterable[str] | None = None, ceiling: Sensitivity | None = None) -> Trust:
         """Return a copy of the trust narrowed to `scopes` and `ceiling`; None leaves one as it is.

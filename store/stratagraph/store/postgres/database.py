@@ -107,7 +107,7 @@ class Bounds:
     tenant: int
     scopes: tuple[int, ...] | None
     ceiling: int
-    actor: str
+    actor: str  # the caller's identity
 
 
 class Database:

@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.errors import IdempotencyMismatch
 from stratagraph.store.postgres import tables
@@ -77,12 +77,14 @@ def hash_request(tenant: Tenant, request: bytes) -> bytes:
 
 
 async def find_used_keys(
-    connection: AsyncConnection, tenant: Tenant, actor: str, hashes: Collection[bytes]
+    connection: AsyncConnection, caller: Caller, hashes: Collection[bytes]
 ) -> dict[bytes, UsedKey]:
-    """Return the idempotency keys with these hashes that `actor` has used, keyed by hash; unused ones are left out."""
+    """Return the idempotency keys with these hashes that the caller has used, keyed by hash; others are left out."""
     if not hashes:
         return {}
-    rows = await fetch(connection, "find_used_keys", tenant=tenant.id, actor=actor, hashes=list(hashes))
+    rows = await fetch(
+        connection, "find_used_keys", tenant=caller.tenant.id, actor=caller.trust.identity, hashes=list(hashes)
+    )
     return {
         row["key_hash"]: UsedKey(
             request_hash=row["request_hash"],
@@ -99,19 +101,15 @@ async def find_used_keys(
 
 
 async def insert_candidates(
-    connection: AsyncConnection,
-    tenant: Tenant,
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    actor: str,
-    at: datetime,
+    connection: AsyncConnection, caller: Caller, rows: Sequence[Mapping[str, Any]], *, at: datetime
 ) -> None:
-    """Insert committed candidates and their idempotency keys.
+    """Insert committed candidates of the caller and their idempotency keys.
 
     Each row has id, source, source_kind, sensitivity, record, created, edges, key_hash and request_hash (the last two
     None without a key), and is_import, False if absent. If the record is sealed, the source is stored in the record
     only.
     """
+    tenant = caller.tenant
     await insert_rows(
         connection,
         tables.candidate,
@@ -121,7 +119,7 @@ async def insert_candidates(
                 "id": row["id"],
                 "state": "committed",
                 "stage": "commit",
-                "actor": actor,
+                "actor": caller.trust.actor,
                 "source": None if tenant.keyring.seals(row["sensitivity"]) else row["source"],
                 "source_kind": row["source_kind"],
                 "attempts": 1,
@@ -134,20 +132,20 @@ async def insert_candidates(
             for row in rows
         ],
     )
-    await insert_used_keys(connection, tenant, rows, actor=actor, at=at)
+    await insert_used_keys(connection, caller, rows, at=at)
 
 
 async def insert_used_keys(
-    connection: AsyncConnection, tenant: Tenant, rows: Sequence[Mapping[str, Any]], *, actor: str, at: datetime
+    connection: AsyncConnection, caller: Caller, rows: Sequence[Mapping[str, Any]], *, at: datetime
 ) -> None:
-    """Insert the idempotency keys of committed candidates, given as for `insert_candidates`."""
+    """Insert the caller's idempotency keys of committed candidates, given as for `insert_candidates`."""
     await insert_rows(
         connection,
         tables.idempotency,
         [
             {
-                "tenant": tenant.id,
-                "actor": actor,
+                "tenant": caller.tenant.id,
+                "actor": caller.trust.identity,
                 "key_hash": row["key_hash"],
                 "request_hash": row["request_hash"],
                 "candidate": row["id"],

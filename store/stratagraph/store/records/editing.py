@@ -44,6 +44,7 @@ class Edit:
     learned_state: str | None = None
     terms: Terms | None = None
     occurred_at: datetime | None = None
+    lesson_authors: tuple[str, ...] | None = None
     validity: str | None = None  # the effective interval of a fact, as a tstzrange in text form
     is_revision: bool = True
 
@@ -99,6 +100,7 @@ async def update_records(
             impacts=edit.terms.as_sparsevec() if edit.terms else None,
             occurred_at=edit.occurred_at,
             validity=edit.validity,
+            lesson_authors=None if edit.lesson_authors is None else list(edit.lesson_authors),
             step=1 if edit.is_revision else 0,
         )
         changes.extend(Change(kind=Kind.RECORD, id=edit.id, version=row["row_version"]) for row in rows)

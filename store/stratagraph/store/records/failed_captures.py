@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.sealing.contents import CANDIDATE
 from stratagraph.store.keys.sealing.vault import Sealed
-from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch, run
@@ -38,6 +38,7 @@ class FailedCapture:
     batch: UUID
     position: int
     actor: str
+    identity: str
     source_kind: str
     scope: int | None
     sensitivity: Sensitivity
@@ -57,6 +58,8 @@ class FailedBatch:
 
     stored: Mapping[UUID, Mapping[str, Any] | bytes]
     actor: str
+    key_identity: str | None
+    access: Access
     scopes: frozenset[str] | None
     ceiling: Sensitivity | None
     attempts: int
@@ -110,6 +113,8 @@ async def insert_failed_captures(
                 "sensitivity": int(row["sensitivity"]),
                 "caller_scopes": None if caller.trust.scopes is None else sorted(caller.trust.scopes),
                 "caller_ceiling": int(caller.ceiling),
+                "caller_access": int(caller.trust.access),
+                "caller_identity": caller.trust.key_identity,
             }
             for position, row in enumerate(rows)
         ],
@@ -199,6 +204,8 @@ async def fetch_failed_batch(connection: AsyncConnection, key: BatchKey) -> Fail
     return FailedBatch(
         stored={row["id"]: row["input"] if row["sealed"] is None else bytes(row["sealed"]) for row in rows},
         actor=first["actor"],
+        key_identity=first["caller_identity"],
+        access=Access.WRITE if first["caller_access"] is None else Access(first["caller_access"]),
         scopes=None if first["caller_scopes"] is None else frozenset(first["caller_scopes"]),
         ceiling=None if first["caller_ceiling"] is None else Sensitivity(first["caller_ceiling"]),
         attempts=first["attempts"],
@@ -263,7 +270,7 @@ async def visible_failed_captures(
         connection,
         "list_visible_failed_captures",
         **caller.parameters(),
-        actor=caller.trust.actor,
+        identity=caller.trust.identity,
         after=after,
         limit=limit,
     )
@@ -275,7 +282,7 @@ async def batch_of(connection: AsyncConnection, caller: Caller, id_: UUID) -> li
 
     The list is empty if there is no such failed capture in the caller's tenant.
     """
-    rows = await fetch(connection, "list_batch", **caller.parameters(), actor=caller.trust.actor, id=id_)
+    rows = await fetch(connection, "list_batch", **caller.parameters(), identity=caller.trust.identity, id=id_)
     return [(_failed(row), row["is_visible"]) for row in rows]
 
 

@@ -17,12 +17,13 @@ WHERE tenant = :tenant AND batch = :batch AND state = 'failed' AND attempts = :a
 
 -- failed_capture_columns --
 -- The columns that describe a failed capture, without its content.
-c.id, c.tenant, c.batch, c.position, c.actor, c.source_kind, c.scope, c.sensitivity, c.stage, c.error, c.attempts,
+c.id, c.tenant, c.batch, c.position, c.actor, coalesce(c.caller_identity, c.actor) AS identity, c.source_kind, c.scope, c.sensitivity, c.stage, c.error, c.attempts,
 c.next_try_at, c.created_at
 
 -- fetch_batch_inputs --
 -- Fetch the failed captures of a batch with their inputs, and with what their caller was allowed.
-SELECT id, actor, input, sealed, attempts, created_at, caller_scopes, caller_ceiling FROM candidate
+SELECT id, actor, input, sealed, attempts, created_at, caller_identity, caller_access, caller_scopes, caller_ceiling
+FROM candidate
 WHERE tenant = :tenant AND batch = :batch AND state = 'failed' ORDER BY position
 
 -- find_batches --
@@ -39,7 +40,8 @@ GROUP BY tenant, batch ORDER BY min(next_try_at), batch LIMIT :limit
 
 -- is_visible_failed_capture --
 -- A failed capture of the caller itself, or one whose record the caller could read in full.
-(c.actor = :actor OR ((:all_scopes OR c.scope = ANY(CAST(:scopes AS integer[]))) AND c.sensitivity <= :ceiling))
+(coalesce(c.caller_identity, c.actor) = :identity
+  OR ((:all_scopes OR c.scope = ANY(CAST(:scopes AS integer[]))) AND c.sensitivity <= :ceiling))
 
 -- list_batch --
 -- List the failed captures of the batch of one capture, and whether the caller may see each.
@@ -63,7 +65,8 @@ CROSS JOIN LATERAL (
     count(*) FILTER (WHERE o.position < c.position)::integer AS position
   FROM candidate o
   WHERE o.tenant = c.tenant AND o.batch = c.batch AND o.state = 'failed'
-    AND (o.actor = :actor OR ((:all_scopes OR o.scope = ANY(CAST(:scopes AS integer[]))) AND o.sensitivity <= :ceiling))
+    AND (coalesce(o.caller_identity, o.actor) = :identity
+      OR ((:all_scopes OR o.scope = ANY(CAST(:scopes AS integer[]))) AND o.sensitivity <= :ceiling))
 ) b
 WHERE c.tenant = :tenant AND c.state = 'failed' AND {is_visible_failed_capture}
   AND (CAST(:after AS uuid) IS NULL OR c.id > :after)

@@ -35,7 +35,10 @@ from stratagraph.store.records.salience_rows import salience_row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRecord:
-    """A record that is to be inserted. Its salience starts at 1.0, or at 0 for one that is superseded already."""
+    """A record that is to be inserted. Its salience starts at 1.0, or at 0 for one that is superseded already.
+
+    `lesson_authors` are the identities of those who wrote the advice of a lesson.
+    """
 
     id: UUID
     type: MemoryType
@@ -57,6 +60,7 @@ class NewRecord:
     fact: FactKeys | None = None
     state: RecordState = RecordState.ACTIVE
     rationale: str | None = None
+    lesson_authors: tuple[str, ...] = ()
 
     def salience(self, at: datetime) -> Salience:
         new = Salience(
@@ -178,6 +182,7 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
     fact = record.fact
     values = {name: getattr(record, name) for name in contents.FIELDS}
     handle = handle_key(tenant, record.type, record.handle) if record.handle is not None else None
+    lesson = lesson_key(tenant, record.type, record.payload)
     return {
         "tenant": tenant.id,
         "id": record.id,
@@ -201,7 +206,8 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
         "validity": str(fact.validity) if fact else None,
         "terms": record.terms.numbers,
         "impacts": record.terms.as_sparsevec(),
-        "lesson_key": lesson_key(tenant, record.type, record.payload),
+        "lesson_key": lesson,
+        "lesson_authors": list(record.lesson_authors) if lesson is not None else None,
         "version_key": (
             version_key(tenant, handle, record.payload.get("version"))
             if handle is not None and record.type in PROCEDURES

@@ -39,10 +39,14 @@ class LessonGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLesson:
-    """A current lesson, locked. `payload` is as it was stored; `retrievals` and `helpful` were counted since then."""
+    """A current lesson, locked. `payload` is as it was stored; `retrievals` and `helpful` were counted since then.
+
+    `authors` are the identities of those who wrote its advice, first who learned it.
+    """
 
     id: UUID
     key: bytes
+    authors: tuple[str, ...]
     learned_at: datetime
     updated_at: datetime
     confidence: float
@@ -94,6 +98,7 @@ async def lock_lessons(
             StoredLesson(
                 id=row["id"],
                 key=bytes(row["lesson_key"]),
+                authors=tuple(row["lesson_authors"] or ()),
                 learned_at=row["occurred_at"],
                 updated_at=row["updated_at"],
                 confidence=row["confidence"],
@@ -150,6 +155,17 @@ async def fetch_similarities(
     return {row["id"]: row["similarity"] for row in rows}
 
 
+async def fetch_lesson_authors(
+    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]
+) -> dict[UUID, tuple[str, ...]]:
+    """Return the identities of those who wrote the advice of lessons, first who learned it, keyed by id.
+
+    Records that are no lessons, or whose authors are not known, are left out.
+    """
+    rows = await fetch(connection, "fetch_lesson_authors", tenant=tenant.id, ids=list(ids))
+    return {row["id"]: tuple(row["lesson_authors"]) for row in rows}
+
+
 async def with_lesson_counts(
     connection: AsyncConnection, caller: Caller, records: Sequence[MemoryRecord]
 ) -> list[MemoryRecord]:
@@ -197,13 +213,13 @@ async def count_lessons(
 
 
 async def credit_playbooks(connection: AsyncConnection, caller: Caller, *, since: datetime, at: datetime) -> list[UUID]:
-    """Count as helpful the lessons in playbooks that the caller's actor got since an instant; return them, by id.
+    """Count as helpful the lessons in playbooks that the caller got since an instant; return them, by id.
 
     Each lesson is counted once, however many playbooks had it, and each playbook is credited once. Lessons are left out
     that are no longer current, or that the caller may not change.
     """
     rows = await fetch(
-        connection, "credit_playbooks", **caller.parameters(), actor=caller.trust.actor, since=since, at=at
+        connection, "credit_playbooks", **caller.parameters(), actor=caller.trust.identity, since=since, at=at
     )
     return [row["id"] for row in rows]
 

@@ -34,6 +34,10 @@ WITH due AS MATERIALIZED (
 )
 SELECT id FROM credited ORDER BY id
 
+-- fetch_lesson_authors --
+-- Fetch the identities of those who wrote the advice of lessons.
+SELECT id, lesson_authors FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND lesson_authors IS NOT NULL
+
 -- fetch_lesson_use --
 -- Fetch how often lessons were retrieved, and helped, besides what their payloads say.
 -- Prepared: each record is a look-up.
@@ -75,7 +79,7 @@ SELECT pg_advisory_xact_lock(asked.number) FROM unnest(CAST(:locks AS bigint[]))
 -- lock_lessons --
 -- Lock the current lessons of groups, in id order, and fetch them with what was counted of them: the newest of each
 -- group, at most :most.
-SELECT r.id, r.scope, r.sensitivity, r.lesson_key, r.occurred_at, r.updated_at, r.confidence, r.name, r.payload,
+SELECT r.id, r.scope, r.sensitivity, r.lesson_key, r.lesson_authors, r.occurred_at, r.updated_at, r.confidence, r.name, r.payload,
   r.provenance, r.sealed, coalesce(u.retrievals, 0) AS retrievals, coalesce(u.helpful, 0) AS helpful
 FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[])) AS asked(scope, sensitivity)
 CROSS JOIN LATERAL (

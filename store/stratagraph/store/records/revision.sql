@@ -332,6 +332,7 @@ WITH before AS (
     impacts = coalesce(CAST(CAST(:impacts AS text) AS sparsevec), impacts),
     occurred_at = coalesce(CAST(:occurred_at AS timestamptz), occurred_at),
     validity = coalesce(CAST(CAST(:validity AS text) AS tstzrange), validity),
+    lesson_authors = coalesce(CAST(:lesson_authors AS text[]), lesson_authors),
     updated_at = :at,
     version = version + :step,
     row_version = row_version + 1

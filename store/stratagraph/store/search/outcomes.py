@@ -62,7 +62,7 @@ class RetrievalUse:
 
 async def fetch_retrieval(connection: AsyncConnection, caller: Caller, id_: UUID) -> RetrievalEntry | None:
     """Return the log's entry of a retrieval by the caller; None if there is none."""
-    rows = await fetch(connection, "fetch_retrieval", tenant=caller.tenant.id, id=id_, actor=caller.trust.actor)
+    rows = await fetch(connection, "fetch_retrieval", tenant=caller.tenant.id, id=id_, actor=caller.trust.identity)
     if not rows:
         return None
     row = rows[0]
@@ -71,7 +71,7 @@ async def fetch_retrieval(connection: AsyncConnection, caller: Caller, id_: UUID
 
 async def lock_retrieval(connection: AsyncConnection, caller: Caller, id_: UUID) -> None:
     """Lock the entry of a retrieval by the caller until the end of the transaction."""
-    await fetch(connection, "lock_retrieval", tenant=caller.tenant.id, id=id_, actor=caller.trust.actor)
+    await fetch(connection, "lock_retrieval", tenant=caller.tenant.id, id=id_, actor=caller.trust.identity)
 
 
 async def store_report(

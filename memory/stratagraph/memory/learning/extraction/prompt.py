@@ -1,7 +1,8 @@
 """What a model is asked: the texts of an episode as JSON, and instructions that say how to read them. No I/O.
 
 The texts are data. They reach the model as JSON strings in a message of their own, so that nothing in them can end the
-data and begin an instruction; and an answer can only quote them (`answers`).
+data and begin an instruction; and an answer can only quote them (`answers`). They are as `shown_text` shows them, since
+endpoints may read marks of turns in any text, and people do not see hidden characters.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import orjson
 
 from stratagraph.memory.learning.extraction.extractor import Message
 from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.shown_text import shown_text
 
 PART_CHARACTERS = 12_000  # of the texts of one request, about 3,000 tokens
 MAX_ITEM_CHARACTERS = 4_000  # a longer text becomes several items
@@ -73,7 +75,7 @@ class Item:
 
 
 def parts(items: Iterable[Item]) -> list[tuple[Item, ...]]:
-    """Divide the texts of an episode, in their order, into parts for one request each."""
+    """Divide the texts of an episode, as they are shown, in their order, into parts for one request each."""
     found: list[tuple[Item, ...]] = []
     part: list[Item] = []
     characters = 0
@@ -108,7 +110,7 @@ def correction(text: str, problem: str) -> list[Message]:
 
 def _pieces(items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
-        text = item.text.strip()
+        text, role = shown_text(item.text).strip(), shown_text(item.role)
         for start in range(0, len(text), MAX_ITEM_CHARACTERS):
             piece = text[start : start + MAX_ITEM_CHARACTERS]
-            yield Item(role=item.role, text=piece, at=item.at, record=item.record)
+            yield Item(role=role, text=piece, at=item.at, record=item.record)

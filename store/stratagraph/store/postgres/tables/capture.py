@@ -51,6 +51,12 @@ candidate = Table(
     Column(
         "caller_ceiling", SmallInteger, comment="ceiling of the caller of a failed capture; none: unknown, not retried"
     ),
+    Column("caller_access", SmallInteger, comment="access of the caller of a failed capture; none: write"),
+    Column(
+        "caller_identity",
+        Text,
+        comment="identity of the API key that sent a failed capture; none: the actor is the caller's identity",
+    ),
     Column(
         "is_import",
         Boolean,
@@ -71,7 +77,7 @@ idempotency = Table(
     "idempotency",
     metadata,
     tenant_key(),
-    Column("actor", Text, primary_key=True),
+    Column("actor", Text, primary_key=True, comment="the caller's identity"),
     Column("key_hash", LargeBinary, primary_key=True),
     Column("request_hash", LargeBinary, nullable=False),
     Column("candidate", Uuid, nullable=False),
@@ -85,7 +91,7 @@ retrieval = Table(
     metadata,
     tenant_key(),
     Column("id", Uuid, primary_key=True),
-    Column("actor", Text, nullable=False),
+    Column("actor", Text, nullable=False, comment="the caller's identity"),
     Column("at", Instant, nullable=False),
     Column("roots", ARRAY(Uuid), nullable=False),
     Column("nodes", ARRAY(Uuid), nullable=False),

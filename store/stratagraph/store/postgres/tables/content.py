@@ -46,7 +46,7 @@ artifact_upload = Table(
     metadata,
     tenant_key(),
     Column("sha256", LargeBinary, primary_key=True),
-    Column("actor", Text, primary_key=True),
+    Column("actor", Text, primary_key=True, comment="the caller's identity"),
     Column("media_type", Text),
     Column("uploaded_at", Instant, nullable=False),
     ForeignKeyConstraint(["tenant", "sha256"], ["artifact.tenant", "artifact.sha256"], ondelete="CASCADE"),

@@ -79,6 +79,11 @@ record = Table(
     Column("impacts", SparseVec, nullable=False),
     Column("lesson_key", LargeBinary, comment="keyed hash of the task of a lesson; null for any other record"),
     Column(
+        "lesson_authors",
+        ARRAY(Text),
+        comment="identities of those who wrote a lesson's advice, first who learned it; null for any other record",
+    ),
+    Column(
         "version_key",
         LargeBinary,
         comment="keyed hash of the version of a skill or plan; null for any other record",
