@@ -80,6 +80,7 @@ async def test_errors_are_printed_to_standard_error_with_advice(tmp_path: Path) 
         (["ask", "x", "--limit", "500"], env, "between 1 and 100"),
         (["ask", "x", "--type", "gossip"], env, "is none of"),
         (["token", "create", "x", "--access", "root"], env, "is none of"),
+        (["token", "create", "consolidation/plans"], env, "choose another"),
         (["token", "revoke", "x"], env, "is not a UUID"),
         (["sync", "status"], env, "stratagraph neo4j start"),
         (["ask", "x"], env | {"STRATAGRAPH_PROT": "1"}, "did you mean STRATAGRAPH_PORT"),

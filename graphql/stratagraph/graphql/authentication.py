@@ -11,11 +11,10 @@ from starlette.requests import Request
 
 from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.graphql.limits.gate import Gate
-from stratagraph.graphql.oidc.claims import ACTOR_PREFIX
 from stratagraph.store.keys.credentials import PREFIX
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.errors import RateLimited, Unauthenticated
-from stratagraph.store.model.trust import SINGLE_USER, Trust
+from stratagraph.store.model.trust import RESERVED_NAMES, SINGLE_USER, Trust
 
 Authenticate = Callable[[str], Awaitable[Trust]]
 SINGLE_USER_PARTY = "single-user"
@@ -78,8 +77,8 @@ class Authentication:
             trust = await self._oidc(token)
             return Credential(trust=trust, party=f"{trust.tenant}\0{trust.actor}")
         trust = await self._api_keys(token)
-        if trust.actor.startswith(ACTOR_PREFIX):
-            _log.warning("api key refused", reason=f"its actor begins with {ACTOR_PREFIX}, which is reserved for OIDC")
+        if trust.actor.startswith(RESERVED_NAMES):
+            _log.warning("api key refused", reason=f"its name begins with one of {', '.join(RESERVED_NAMES)}")
             raise Unauthenticated
         return Credential(trust=trust, party=_key_id(token))
 

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from stratagraph.store.model.enums import Access, Sensitivity
-from stratagraph.store.model.trust import Trust
+from stratagraph.store.model.trust import OIDC_ACTOR, Trust
 
-ACTOR_PREFIX = "oidc:"  # API keys whose actor begins with it are refused, so that neither can impersonate the other
 MAX_NAME = 256  # characters of a tenant, a subject or a scope
 W = TypeVar("W", Access, Sensitivity)
 
@@ -37,7 +36,7 @@ def trust_of(claims: Mapping[str, Any], names: ClaimNames) -> Trust:
     """
     return Trust(
         tenant=_name(claims.get(names.tenant), "tenant"),
-        actor=ACTOR_PREFIX + _name(claims.get("sub"), "sub"),
+        actor=OIDC_ACTOR + _name(claims.get("sub"), "sub"),
         access=_level(claims, names.access, "access", Access, Access.READ),
         ceiling=_level(claims, names.ceiling, "ceiling", Sensitivity, Sensitivity.PUBLIC),
         scopes=_scopes(claims.get(names.scopes, [])),

@@ -14,7 +14,7 @@ from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
-from stratagraph.store.model.trust import Trust
+from stratagraph.store.model.trust import RESERVED_NAMES, SINGLE_USER, Trust
 
 if TYPE_CHECKING:
     from stratagraph.service.runtime import Runtime
@@ -65,10 +65,10 @@ def create(
             "NAME, --tenant and each --scope must not be empty; to write unscoped records, make the key with --scope"
             " '*'"
         )
-    if not name.isprintable() or name.startswith("oidc:"):
+    if not name.isprintable() or name.startswith(RESERVED_NAMES) or name == SINGLE_USER.actor:
         raise InvalidInput(
-            f"NAME: {shown(name)} must be printable and not begin with oidc:, which is reserved for OpenID"
-            " Connect callers"
+            f"NAME: {shown(name)} must be printable, and neither be {SINGLE_USER.actor} nor begin with"
+            f" {' or '.join(RESERVED_NAMES)}, which name other callers and what the service has learned; choose another"
         )
     if expires_in_days is not None and expires_in_days < 1:
         raise InvalidInput(f"--expires-in-days: must be at least 1, not {expires_in_days}", path=["--expires-in-days"])

@@ -126,8 +126,10 @@ class Trust:
         return sensitivity
 
 
-# The trust of the command line and of the single-user mode: full access to the tenant `default`.
 LEARNED_BY = "consolidation/"  # begins the actor and the author of what learning writes; no caller may use it
+OIDC_ACTOR = "oidc:"  # begins the actor of an OpenID Connect token
+RESERVED_NAMES = (LEARNED_BY, OIDC_ACTOR)  # beginnings that the name of no API key may have
+# The trust of the command line and of the single-user mode: full access to the tenant `default`.
 SINGLE_USER = Trust(tenant="default", actor="single-user", access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
 
 
