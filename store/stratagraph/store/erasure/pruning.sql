@@ -60,8 +60,8 @@ WHERE EXISTS (
 ({is_unlearned} OR {is_kept})
 
 -- is_kept --
--- The condition that the episode `e` is kept although it was read: for a skill that is not made yet, or because what was
--- learned from it was undone: nothing else has what it says then, and it may be learned from again.
+-- The condition that the episode `e` is kept although it was read: for a skill that is not made yet, or after an undoing.
+-- Where what was learned from it was undone, nothing else has what it says, and it may be learned from again.
 (e.awaits_skill OR EXISTS (
   SELECT FROM learning_report l WHERE l.tenant = e.tenant AND l.run = e.learned_by AND l.scope = e.scope
     AND l.sensitivity = e.sensitivity AND l.undone_at IS NOT NULL))
@@ -131,9 +131,10 @@ WHERE s.tenant = a.tenant AND s.id = a.id
 -- preview_pruning --
 -- Fetch the records that would be pruned by :until, in the order of their due instants.
 -- `awaits_learning` is true of an episode that learning is to read first, and of its members. Those are left out that
--- are kept although they were read and whose episode ended after :kept_since, and entities that a
--- current record keeps which would not have been pruned by :until, directly or through other entities. `reach` has those around an entity: `stays` for such a
--- record, `comes` for what makes a pass look at the entities by :until. Its rows are computed as they are read.
+-- are kept although they were read and whose episode ended after :kept_since, and entities that a current record keeps
+-- which would not have been pruned by :until, directly or through other entities. `reach` has those around an entity:
+-- `stays` for such a record, `comes` for what makes a pass look at the entities by :until. Its rows are computed as they
+-- are read.
 SELECT s.id, s.due_at, r.type = 1 AND EXISTS (
     SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_unlearned}
       AND coalesce(e.closed_at, e.closes_at) > :kept_since AND (e.id = s.id
