@@ -60,7 +60,7 @@ WHERE EXISTS (
 ({is_unlearned} OR {is_kept})
 
 -- is_kept --
--- The condition that the episode `e` is kept although it was read: for a skill that is not made yet, or after an undoing.
+-- The condition that the episode `e` is kept although it was read: for a skill not made yet, or after an undoing.
 -- Where what was learned from it was undone, nothing else has what it says, and it may be learned from again.
 (e.awaits_skill OR EXISTS (
   SELECT FROM learning_report l WHERE l.tenant = e.tenant AND l.run = e.learned_by AND l.scope = e.scope
