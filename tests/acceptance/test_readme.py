@@ -37,8 +37,11 @@ async def test_what_is_revised_was_captured_by_the_first_query(client: Client) -
     questions = re.findall(r'ask "(.*?)"', revise)
     assert questions
     for question in questions:
-        found = await client.data(re.sub(r'taskDescriptor: ".*?"', f'taskDescriptor: "{question}"', ask))
-        assert found["retrieveGraph"]["nodes"][0]["record"]["name"] == "Alice prefers Go"
+        asked = re.sub(r'taskDescriptor: ".*?"', f'taskDescriptor: "{question}"', ask)
+        found = await client.data(asked.replace("why { names }", "why { matchedWords }"))
+        first = found["retrieveGraph"]["nodes"][0]
+        assert first["record"]["name"] == "Alice prefers Go"
+        assert len(first["why"]["matchedWords"]) > 1, "the fact is about what is asked, and not only about whom"
 
 
 def test_every_command_that_needs_the_environment_names_it() -> None:
