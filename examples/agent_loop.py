@@ -4,8 +4,8 @@ No model is needed: the agent replays recorded conversations. Of each it sees wh
 that memory proposes. It is right at the first try if these are the tools that solved the task in the recording. Then
 the recording is what the agent does: its calls are captured, and from time to time the service learns from them.
 
-    stratagraph serve                                        # in another terminal
-    python examples/agent_loop.py examples/helpdesk.jsonl
+    make run                                                 # in another terminal; the first time, it makes .venv
+    .venv/bin/python examples/agent_loop.py examples/helpdesk.jsonl
 
 The file has one conversation a line, as in chat completions: `task.instruction`, `reward` (1 for a success), and
 `messages` with `tool_calls` and the results of the tools.

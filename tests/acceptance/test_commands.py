@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import json
 import os
 from pathlib import Path
@@ -101,3 +102,9 @@ async def test_help_names_the_subcommands_and_environment_variables() -> None:
         status, out, _ = await run_command(*arguments, env=environment())
         assert status == 0
         assert expected in out
+
+
+async def test_the_command_tells_its_version_without_a_data_directory(tmp_path: Path) -> None:
+    status, out, err = await run_command("--version", env=environment(data_dir=str(tmp_path / "data")))
+    assert (status, out) == (0, f"stratagraph {importlib.metadata.version('stratagraph')}\n"), err
+    assert not (tmp_path / "data").exists()

@@ -30,6 +30,27 @@ async def test_names_and_times_are_settled_as_shown(client: Client) -> None:
     assert answer == json.loads(blocks("json")[1])
 
 
+async def test_what_is_revised_was_captured_by_the_first_query(client: Client) -> None:
+    remember, ask = blocks("graphql")[:2]
+    await client.data(remember)
+    (revise,) = (block for block in blocks("sh") if "revise retract" in block)
+    questions = re.findall(r'ask "(.*?)"', revise)
+    assert questions
+    for question in questions:
+        asked = re.sub(r'taskDescriptor: ".*?"', f'taskDescriptor: "{question}"', ask)
+        found = await client.data(asked.replace("why { names }", "why { matchedWords }"))
+        first = found["retrieveGraph"]["nodes"][0]
+        assert first["record"]["name"] == "Alice prefers Go"
+        assert len(first["why"]["matchedWords"]) > 1, "the fact is about what is asked, and not only about whom"
+
+
+def test_every_command_that_needs_the_environment_names_it() -> None:
+    root = Path(__file__).resolve().parents[2]
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *root.glob("docs/**/*.md"), *root.glob("examples/*.py")]
+    for page in pages:
+        assert not re.findall(r"^ *python .*", page.read_text(), flags=re.MULTILINE), page
+
+
 def test_the_readme_documents_exactly_the_settings_that_exist() -> None:
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     # "`STRATAGRAPH_NEO4J_URI`, `_USER`" documents two settings.

@@ -191,10 +191,11 @@ class Model:
                 item.content = {key: value for key, value in changed.items() if value is not None}
                 item.version += 1
                 item.audit.append("revise")
+                item.note_task(self.state.now)
                 self.state.notes.add((item.id, "revised"))
                 return item.id
         content = {key: value for key, value in request.content.items() if value is not None}
-        self.state.add(names.record, WORKING, where, content)
+        self.state.add(names.record, WORKING, where, content).note_task(self.state.now)
         return names.record
 
 

@@ -106,6 +106,13 @@ class Item:
         elapsed = 0.0 if self.pinned else max(0.0, (now - self.t0).total_seconds())
         return self.s * math.pow(2.0, -elapsed / self.half_life_s)
 
+    def note_task(self, now: datetime) -> None:
+        """Let the salience of a working record follow its state: 0 once its task is done, 1 where it goes on."""
+        is_done = self.content["state"] == "done"
+        if not self.pinned and is_done is not (self.s == 0):
+            self.s, self.t0 = (0.0 if is_done else 1.0), now
+            self.audit.append("decay" if is_done else "revise")
+
     @property
     def where(self) -> Scope:
         return self.scope, self.sensitivity

@@ -97,6 +97,7 @@ def _supersede(state: State, request: Supersede, trust: Trust, names: Names) -> 
         old.content |= {key: value for key, value in request.payload.items() if key != "kind"}
         old.version += 1
         old.audit.append("revise")
+        old.note_task(state.now)
         return old.id
     if old.type == ENTITY:
         edit_entity(state, request, old)

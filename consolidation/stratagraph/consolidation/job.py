@@ -27,6 +27,7 @@ class JobConfig:
     interval_s: float  # from the end of one run to the beginning of the next, over all servers together
     deadline_s: float = 300.0  # after which a run is stopped and counts as failed
     longest_pause_s: float = 600.0  # between attempts of a job that keeps failing; the pause doubles up to here
+    first_pause_s: float = 0.0  # before the first run of all, and the first one after an upgrade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

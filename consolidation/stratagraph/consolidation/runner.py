@@ -66,6 +66,15 @@ class Runner:
         """The jobs by name."""
         return self._jobs
 
+    async def put_off(self) -> None:
+        """Let the jobs that have a first pause wait for it, because the database was upgraded; none is due earlier.
+
+        Such a job may have much to do then, while people wait for the service. Raises StoreUnavailable.
+        """
+        await self.leases.put_off(
+            {name: job.config.first_pause_s for name, job in self._jobs.items() if job.config.first_pause_s}
+        )
+
     async def run(self) -> None:
         """Run each job whenever it is due, until cancelled. A job that fails, and an outage, do not end this."""
         async with asyncio.TaskGroup() as group:
@@ -81,7 +90,7 @@ class Runner:
 
     async def run_now(self, job: Job) -> Run | None:
         """Run `job` now in place of the job of its name, with that one's lease; else as `run_once` does."""
-        await self.leases.register([job.name])
+        await self.leases.register({job.name: job.config.first_pause_s})
         failures = await self.leases.claim(job.name, longest_pause_s=_longest_s(job), forced=True)
         return None if failures is None else await self._run(job, failures)
 
@@ -102,8 +111,8 @@ class Runner:
             return (await self._run(job, failures)).pause_s
         due_in_s = await self.leases.due_in_s(job.name)
         if due_in_s is None:
-            await self.leases.register([job.name])
-            return 0.0
+            await self.leases.register({job.name: job.config.first_pause_s})
+            return min(LEASE_S, job.config.first_pause_s)
         return max(SHORTEST_PAUSE_S, due_in_s)
 
     async def _run(self, job: Job, failures: int) -> Run:

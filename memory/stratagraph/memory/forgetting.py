@@ -11,7 +11,7 @@ from uuid import UUID
 
 from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.memory.number_bounds import check_between
-from stratagraph.store.erasure.pruning import KEEP_UNLEARNED, preview
+from stratagraph.store.erasure.pruning import KEEP_UNLEARNED, Previewed, preview
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc, rfc3339
 from stratagraph.store.model.enums import Access
@@ -30,10 +30,14 @@ _CURSOR = struct.Struct(">q16s")  # microseconds since 1970, id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgettable:
-    """A record, and the instant from which it may be pruned."""
+    """A record, and the instant from which it may be pruned.
+
+    One that `awaits_learning` is kept beyond that until learning has read its episode.
+    """
 
     record: MemoryRecord
     due_at: datetime
+    awaits_learning: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,7 @@ class Forgetting:
         self._keep_unlearned = keep_unlearned
 
     async def preview(self, trust: Trust, until: datetime, *, first: int = 50, after: str | None = None) -> Preview:
-        """Return a page of the records that would be pruned by `until` if nothing changed before then.
+        """Return a page of the records that would be pruned by `until` if nothing but learning changed before then.
 
         `first` is from 1 to 100; `after` is the `end_cursor` of the previous page. Raises InvalidInput for an `until`
         in the past or more than ten years ahead, and for an invalid `first` or `after`.
@@ -91,18 +95,20 @@ class Forgetting:
                 every = await preview(connection, caller, until=until, first=MAX_TOTAL, after=None, keep_unlearned=keep)
                 total = len(every)
             shown = found[:first]
-            records = await Reader(connection, self._directory, caller, now).records([id_ for id_, _ in shown])
+            records = await Reader(connection, self._directory, caller, now).records([one.id for one in shown])
         return Preview(
-            items=tuple(Forgettable(record=records[id_], due_at=due_at) for id_, due_at in shown),
+            items=tuple(
+                Forgettable(record=records[one.id], due_at=one.due_at, awaits_learning=one.awaits_learning)
+                for one in shown
+            ),
             total=total,
             end_cursor=_encode_cursor(shown[-1]) if shown else None,
             has_next=len(found) > first,
         )
 
 
-def _encode_cursor(last: tuple[UUID, datetime]) -> str:
-    id_, due_at = last
-    return base64.urlsafe_b64encode(_CURSOR.pack((due_at - _EPOCH) // RESOLUTION, id_.bytes)).decode()
+def _encode_cursor(last: Previewed) -> str:
+    return base64.urlsafe_b64encode(_CURSOR.pack((last.due_at - _EPOCH) // RESOLUTION, last.id.bytes)).decode()
 
 
 def _decode_cursor(cursor: str) -> tuple[datetime, UUID]:

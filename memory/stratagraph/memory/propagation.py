@@ -103,6 +103,7 @@ class _Reevaluation:
     done: Propagated = field(default_factory=Propagated)
     budgets: dict[bool, int] = field(default_factory=lambda: dict.fromkeys((False, True), BUDGET))
     decided: dict[UUID, RecordState] = field(default_factory=dict)  # new states, where they differ from the rows
+    unsupported: set[UUID] = field(default_factory=set)  # records that lost their ground here
 
     async def run(self, ids: Collection[UUID]) -> None:
         if not ids:
@@ -121,6 +122,7 @@ class _Reevaluation:
                     if self._next_state(id_, is_supported=id_ in grounded) is RecordState.CONTESTED
                 }
                 self.decided |= dict.fromkeys(contested, RecordState.CONTESTED)
+                self.unsupported |= contested - grounded
                 frontier = await grounds.read(await self.derived_from(contested))
                 considered = considered | frontier
             frontier = considered
@@ -215,6 +217,7 @@ class _Reevaluation:
     def _event(self, id_: UUID) -> AuditEvent:
         if self.decided[id_] is RecordState.ACTIVE:
             return AuditEvent(record=id_, action=AuditAction.REVISE, rationale="a source of this record is valid again")
-        disputed = self.grounds.support[id_].disputed
-        why = "another record contests this one" if disputed else "no source of this record is valid any more"
+        why = "no source of this record is valid any more" if id_ in self.unsupported else ""
+        if self.grounds.support[id_].disputed:
+            why = f"{why}, and another record contests it" if why else "another record contests this one"
         return AuditEvent(record=id_, action=AuditAction.CONTEST, rationale=why)

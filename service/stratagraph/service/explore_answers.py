@@ -118,7 +118,7 @@ async def expand(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
         label = (f"  {predicates[one.record.id].replace('_', ' ')} ", "dim")
         hint = (f"   {'a hub' if one.hub else f'{one.more} more'}", "dim")
         lines.append(Text.assemble(label, " ", line(one.record), hint))
-    return _answer(found, [*lines, *_notes(found.answered_by, has_more=found.has_more)])
+    return _answer(found, [*lines, *_notes(found.answered_by, found.reached, has_more=found.has_more)])
 
 
 def _existing(id_: UUID, found: T | None) -> T:

@@ -143,10 +143,20 @@ async def forget_preview(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
     return {
         "document": {
             "total": found.total,
-            "records": [{**as_json(item.record), "due_at": rfc3339(item.due_at)} for item in found.items],
+            "records": [
+                {**as_json(item.record), "due_at": rfc3339(item.due_at), "awaits_learning": item.awaits_learning}
+                for item in found.items
+            ],
         },
         "lines": [
-            as_styled_line(Text.assemble((f"{item.due_at:%Y-%m-%d %H:%M} ", "dim"), " ", line(item.record)))
+            as_styled_line(
+                Text.assemble(
+                    (f"{item.due_at:%Y-%m-%d %H:%M} ", "dim"),
+                    " ",
+                    line(item.record),
+                    ("   once learning has read it" if item.awaits_learning else "", "dim"),
+                )
+            )
             for item in found.items
         ],
         "has_next": found.has_next,

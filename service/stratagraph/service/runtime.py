@@ -171,7 +171,7 @@ async def open_runtime(
     """
     async with AsyncExitStack() as stack:
         logins = await _logins(stack, settings)
-        await asyncio.to_thread(migrate, logins.owner, api_url=logins.api, worker_url=logins.worker)
+        migrated = await asyncio.to_thread(migrate, logins.owner, api_url=logins.api, worker_url=logins.worker)
         database = await stack.enter_async_context(
             Database(
                 logins.api,
@@ -233,6 +233,8 @@ async def open_runtime(
             keep_unlearned=settings.keep_unlearned,
         )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
+        if migrated.is_upgrade:
+            await jobs.put_off()
         measurements = Measurements.of(database, jobs.leases, mirror, known=jobs.jobs, embeds=embedder is not None)
         health = Health(
             measurements,

@@ -18,6 +18,8 @@ from uuid import UUID
 import pytest
 from fix_jobs import resources_of, server_of
 from fix_memory import Memory, trust_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
@@ -247,7 +249,7 @@ async def test_an_episode_and_its_members_are_kept_until_learned(memory: Memory)
     assert await prune(memory) == Pruned(pruned=1, postponed=4)
     assert (await prune(memory)).is_done  # postponed rows are not read again
     closes_at = await value(memory, "SELECT closes_at FROM episode")
-    assert await value(memory, "SELECT min(due_at) FROM salience") == closes_at + KEEP_UNLEARNED
+    assert await value(memory, "SELECT min(check_at) FROM salience") == closes_at + KEEP_UNLEARNED
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
     assert await learn(memory) == 1
     assert await learn(memory) == 0
@@ -266,7 +268,7 @@ async def test_what_learning_has_not_read_is_kept_for_90_days_at_most_and_pruned
     job = Prune(resources_of(memory))
     assert (await job.run_once(memory.clock.now())).counts["records_pruned"] == 0
     until = closed_at + KEEP_UNLEARNED
-    assert (await preview(memory, until - timedelta(microseconds=1))).total == 0
+    assert all(item.awaits_learning for item in (await preview(memory, until - timedelta(microseconds=1))).items)
     assert (await preview(memory, until)).total == 2
     memory.clock.forward(until - memory.clock.now() - timedelta(microseconds=1))
     assert (await job.run_once(memory.clock.now())).counts["records_pruned"] == 0
@@ -566,7 +568,7 @@ async def test_the_preview_lists_exactly_what_is_then_pruned(memory: Memory, tmp
         memory.clock.forward(until)
         assert all(item.due_at <= memory.clock.now() for item in previewed.items)
         await prune(memory)
-        assert before - await ids(memory) == {item.record.id for item in previewed.items}
+        assert before - await ids(memory) == {item.record.id for item in previewed.items if not item.awaits_learning}
     left = await rows(memory, "SELECT name FROM record")
     assert sorted(row.name.split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob"]
 
@@ -598,7 +600,8 @@ async def test_the_preview_equals_what_bursts_prune_with_passes_and_changes_in_b
             await learn(memory)
         before = await ids(memory)
         until = memory.clock.now() + timedelta(days=chance.uniform(1, 400))
-        previewed = {item.record.id for item in (await preview(memory, until, first=100)).items}
+        listed = (await preview(memory, until, first=100)).items
+        previewed = {item.record.id for item in listed if not item.awaits_learning}
         for moment in sorted(memory.clock.now() + (until - memory.clock.now()) * chance.random() for _ in range(3)):
             memory.clock.at = moment
             await prune(memory, limit=chance.choice([1, 2, 100]))
@@ -612,6 +615,42 @@ async def test_the_preview_equals_what_bursts_prune_with_passes_and_changes_in_b
 def _retention(chance: random.Random) -> Retention:
     """A half-life of 1 to 30 days: a record falls due after ten of them."""
     return Retention(half_life_s=chance.uniform(1, 30) * 86_400, deletion_policy=DeletionPolicy.AUTO_PRUNE)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from(["open", "closed", "outcome"]), min_size=1, max_size=4), st.integers(1, 20), st.booleans()
+)
+async def test_the_preview_lists_every_record_of_a_thread_that_is_due(
+    memory: Memory, ends: list[str], hours: int, passes: bool
+) -> None:
+    """Whatever the state of its thread: before learning with a mark, and after it without."""
+    turns = []
+    for end in ends:
+        thread = str(new_id())
+        turns.append((await memory.turn("a remark", thread=thread)).primary)
+        if end == "outcome":
+            await memory.remember(SourceKind.OUTCOME, {"thread_id": thread, "outcome_status": "success"})
+        if end == "closed":
+            memory.clock.forward(timedelta(minutes=31))
+            await CloseEpisodes(resources_of(memory)).run_once(memory.clock.now())
+    if passes:  # at which the records were due and had to wait
+        memory.clock.forward(timedelta(hours=11))
+        await prune(memory)
+    until = memory.clock.now() + timedelta(hours=hours)
+    due = {turn.id for turn in turns if turn.lifecycle is not None and (turn.lifecycle.due_at() or until) <= until}
+    listed = {item.record.id: item for item in (await preview(memory, until)).items}
+    assert due == listed.keys() & {turn.id for turn in turns}
+    assert all(listed[id_].awaits_learning and listed[id_].due_at <= until for id_ in due)
+    memory.clock.forward(timedelta(hours=hours))
+    await CloseEpisodes(resources_of(memory)).run_once(memory.clock.now())
+    memory.clock.forward(timedelta(hours=7))
+    await learn(memory)
+    again = {item.record.id: item for item in (await preview(memory, memory.clock.now())).items}
+    assert due <= again.keys()
+    assert not any(item.awaits_learning for item in again.values())
+    await prune(memory)
+    assert not due & await ids(memory)
 
 
 async def test_a_preview_changes_nothing(memory: Memory) -> None:

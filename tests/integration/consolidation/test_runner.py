@@ -18,6 +18,7 @@ from sqlalchemy import text
 
 from stratagraph.consolidation.job import Job, JobConfig, JobResult
 from stratagraph.consolidation.jobs.prune import Prune
+from stratagraph.consolidation.registry import build_jobs
 from stratagraph.consolidation.runner import Runner
 from stratagraph.graphql.services import Report
 from stratagraph.service.health import KEEPS_FAILING, Health, HealthConfig
@@ -168,9 +169,35 @@ async def test_several_servers_run_a_job_one_at_a_time_and_once_per_interval(mem
     assert took_s > 4 * 0.3  # three servers with an interval each would take a third of this time
 
 
+async def test_a_job_with_a_first_pause_waits_for_it_when_it_is_new_and_after_an_upgrade(memory: Memory) -> None:
+    slow, quick = Probe("slow", JobConfig(interval_s=60, first_pause_s=50)), Probe("quick")
+    async with running(memory, slow, quick) as runner:
+        await quick.ran(2)
+        assert slow.runs == 0
+        assert -50 <= (await state_of(memory, "slow")).overdue_s < -30
+        assert await runner.run_once("slow") is not None  # where a person asks for it
+    assert slow.runs == 1
+    await sql(memory, "UPDATE job SET next_run_at = clock_timestamp() - interval '1 day'")
+    upgraded = Runner(memory.database, memory.clock, [slow, quick], owner="two")
+    await upgraded.put_off()
+    assert await upgraded.leases.claim("slow", longest_pause_s=600) is None
+    assert await upgraded.leases.claim("quick", longest_pause_s=600) == 0
+    for next_run_at in ("infinity", "3000-01-01T00:00:00Z"):
+        await sql(memory, "UPDATE job SET next_run_at = CAST(CAST(:at AS text) AS timestamptz)", at=next_run_at)
+        before = await state_of(memory, "slow")
+        await upgraded.put_off()
+        assert (await state_of(memory, "slow")).next_run_at == before.next_run_at  # never earlier
+
+
+def test_a_job_that_may_take_minutes_has_a_first_pause(memory: Memory) -> None:
+    usual = JobConfig(interval_s=1).deadline_s
+    for job in build_jobs(resources_of(memory)):
+        assert job.config.deadline_s <= usual or job.config.first_pause_s == job.config.interval_s, job.name
+
+
 async def test_another_server_takes_over_a_job_whose_server_died(memory: Memory) -> None:
     dead = JobLeases(memory.database, owner="dead")
-    await dead.register(["shared"])
+    await dead.register({"shared": 0})
     assert await dead.claim("shared", longest_pause_s=60) == 0
     runner = Runner(memory.database, memory.clock, [Probe("shared")], owner="two")
     assert await runner.run_once("shared") is None  # the lease is held

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import random
+from itertools import combinations
+
 import pytest
 from fix_api import services_of
+from fix_graphs import create_tenant, random_record, readable_by_all, write_graph
 from fix_memory import Memory
-from graphql import GraphQLError
+from graphql import GraphQLError, get_operation_ast, parse
 
 from stratagraph.graphql.context import Context
+from stratagraph.graphql.limits.costs import FIELD
+from stratagraph.graphql.limits.estimate import estimate
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
-from stratagraph.store.model.enums import SourceKind
+from stratagraph.memory.lookup import MAX_RELATIONS
+from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
+from stratagraph.store.records.inserting import NewRelation
 
 EVERYTHING = """{ records(first: 100) { nodes {
   id name text payload interpretation lifecycle { pinned } provenance { sources { ref } }
@@ -53,3 +61,29 @@ def test_every_error_has_a_code_and_internal_errors_are_masked() -> None:
     secret = coded(GraphQLError("the row is (4711, 'secret')", original_error=RuntimeError("(4711, 'secret')")))
     assert "secret" not in secret.message
     assert (secret.extensions or {})["code"] == "INTERNAL"
+
+
+async def test_the_cost_of_a_page_is_about_what_is_read_for_it(memory: Memory) -> None:
+    """Of records that all have as many relations as are shown, for which the cost must suffice."""
+    tenant, rng = await create_tenant(memory, "acme"), random.Random(1)
+    records = [readable_by_all(random_record(rng, tenant, type_=MemoryType.ENTITY)) for _ in range(MAX_RELATIONS + 1)]
+    relations = [
+        NewRelation(source=one.id, target=other.id, predicate="knows", weight=0.5)
+        for one, other in combinations(records, 2)
+    ]
+    await write_graph(memory, tenant, records, relations)
+    schema, statements = build_schema(), set()
+    for first in (10, 50, 100):
+        document = f"{{ records(first: {first}) {{ nodes {{ payload relations {{ id }} }} }} }}"
+        parsed = parse(document)
+        operation = get_operation_ast(parsed)
+        assert operation is not None
+        statements.add(await count_statements(memory, document))
+        found = await schema.execute(document, context_value=Context(memory.trust, services_of(memory)))
+        assert found.data is not None
+        nodes = found.data["records"]["nodes"]
+        read = len(nodes) + sum(len(node["relations"]) for node in nodes)
+        assert read == first * (1 + MAX_RELATIONS)
+        cost = estimate(schema._schema, parsed, operation, {})
+        assert FIELD * read <= cost <= 10 + 4 * FIELD * read
+    assert len(statements) == 1

@@ -57,6 +57,9 @@ class Broken:
     async def is_due(self, now: datetime) -> bool:
         raise self.error
 
+    async def waiting(self, now: datetime, *, most: int) -> int:
+        raise self.error
+
     async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
         raise self.error
 

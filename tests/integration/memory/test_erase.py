@@ -577,7 +577,7 @@ async def fill(memory: Memory, mark: str, store: Store, **more: Any) -> list[UUI
     made = await memory.remember(SourceKind.EVENT, event, idempotency_key=f"{mark}key", **more)
     state = {"thread_id": f"{mark}w", "state": "planning", "context_summary": f"{mark}now"}
     working = await memory.remember(SourceKind.WORKING_STATE, state, **more)
-    working = await memory.remember(SourceKind.WORKING_STATE, {**state, "state": "done"}, **more)
+    working = await memory.remember(SourceKind.WORKING_STATE, {**state, "state": "waiting"}, **more)
     done = {"thread_id": f"{mark}thread", "outcome_status": "success", "reason": f"{mark}reason"}
     episode = await memory.remember(SourceKind.OUTCOME, done, **more)
     request = CaptureRequest(

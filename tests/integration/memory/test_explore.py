@@ -11,6 +11,8 @@ from uuid import UUID
 import pytest
 from fix_graphs import create_tenant, random_record, readable_by_all, write_graph
 from fix_memory import Memory, trust_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from model_explore import (
     check_expansion,
     check_impact,
@@ -206,7 +208,7 @@ async def test_an_argument_out_of_range_is_refused_with_its_name(memory: Memory,
         (explore.plans(memory.trust, [" "]), "ops"),
         (explore.plans(memory.trust, ["to", "the"]), "ops"),
         (explore.related(memory.trust, here, first=0), "first"),
-        (explore.expand(memory.trust, here, loaded=[new_id() for _ in range(501)]), "loadedIds"),
+        (explore.expand(memory.trust, here, loaded=[new_id() for _ in range(2_001)]), "loadedIds"),
     ):
         with pytest.raises(InvalidInput) as refused:
             await question
@@ -250,6 +252,60 @@ async def test_a_hub_is_counted_in_full_returned_in_pages_and_marked_as_a_hub(me
     assert (paths.reached, paths.hubs) == (("hops", "hubs"), (hub,)), (
         "longer paths lead through the hub, and not all of its relations were followed"
     )
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(590, 760), st.integers(60, 100))
+async def test_pages_of_neighbours_go_on_as_long_as_there_may_be_more(
+    memory: Memory, explore: Explore, count: int, first: int
+) -> None:
+    hub, rim = await write_star(memory, count)
+    loaded: list[UUID] = []
+    has_more = True
+    while has_more:
+        page = await explore.expand(memory.trust, hub, loaded=loaded, first=first)
+        assert page is not None
+        assert page.neighbours, "a page that says there is more must be followed by one that has more"
+        loaded += [one.record.id for one in page.neighbours]
+        has_more = page.has_more
+        assert page.reached == ()
+    assert sorted(loaded) == sorted(rim)
+
+
+async def test_pages_of_neighbours_say_what_ends_them_where_there_are_more(
+    memory: Memory, explore: Explore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratagraph.memory.explore.around.MAX_LOADED", 40)
+    hub, rim = await write_star(memory, 60)
+    page = await explore.expand(memory.trust, hub, loaded=rim[:20], first=20)
+    assert page is not None
+    assert (page.has_more, page.reached) == (True, ())
+    page = await explore.expand(memory.trust, hub, loaded=rim[:30], first=20)
+    assert page is not None
+    assert (page.has_more, page.reached) == (False, ("loaded",))
+    page = await explore.expand(memory.trust, hub, loaded=rim[:40], first=20)
+    assert page is not None
+    assert (page.has_more, page.reached) == (False, ())  # there are no more
+
+
+async def test_a_page_without_neighbours_is_the_last_one(
+    memory: Memory, explore: Explore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratagraph.store.traversal.links.SCANNED_OF_ONE", 5)
+    monkeypatch.setattr("stratagraph.memory.explore.around.NEIGHBOURS", 5)
+    tenant, rng = await create_tenant(memory, "acme"), random.Random(1)
+    hub = readable_by_all(random_record(rng, tenant, type_=MemoryType.ENTITY))
+    facts = [readable_by_all(random_record(rng, tenant, type_=MemoryType.SEMANTIC)) for _ in range(12)]
+    later = Interval(start=memory.clock.now() + timedelta(days=1))
+    facts = [replace(one, fact=replace(one.fact, validity=later)) for one in facts if one.fact is not None]
+    relations = [
+        NewRelation(source=one.id, target=hub.id, predicate="subject_entity", weight=number / 12)
+        for number, one in enumerate(facts)
+    ]
+    await write_graph(memory, tenant, [hub, *facts], relations)
+    page = await explore.expand(memory.trust, hub.id)
+    assert page is not None
+    assert (page.neighbours, page.has_more, page.reached) == ((), False, ("hubs",))
 
 
 async def test_hidden_and_expired_facts_of_a_hub_are_passed_over_without_reading_them(memory: Memory) -> None:

@@ -240,10 +240,13 @@ async def test_a_report_waits_for_a_retrieval_that_another_process_has_not_logge
 
 async def test_a_report_on_an_unknown_retrieval_ends(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stratagraph.memory.feedback.service.WAIT_S", 0.3)
-    with pytest.raises(RecordNotFound, match="may still be waiting"):
+    with pytest.raises(RecordNotFound, match="try again shortly") as young:
         await report(memory, new_id())
-    with pytest.raises(RecordNotFound):
+    assert young.value.retryable
+    with pytest.raises(RecordNotFound, match="Check the id") as unknown:
         await report(memory, UUID(int=1))
+    assert not unknown.value.retryable
+    assert "again" not in unknown.value.message
     old = UUID("01890000-0000-7000-8000-000000000000")  # made in 2023
     with pytest.raises(InvalidInput, match="was answered at 2023"):
         await report(memory, old)

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.changes import Effect
-from stratagraph.memory.propagation import BUDGET
+from stratagraph.memory.propagation import BUDGET, reevaluate
 from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.memory.revise.request import (
     Contest,
@@ -30,7 +30,7 @@ from stratagraph.memory.revise.request import (
     Supersede,
 )
 from stratagraph.memory.revise.service import Revised
-from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.enums import Access, AuditAction, MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import (
     ConditionsOverlap,
     DeletionForbidden,
@@ -44,6 +44,8 @@ from stratagraph.store.model.errors import (
     VersionConflict,
 )
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.records.inserting import NewRelation, insert_relations
+from stratagraph.store.records.locking import lock_records
 
 EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
 
@@ -96,7 +98,7 @@ async def test_a_superseded_fact_is_no_longer_current_and_is_kept_as_history(mem
     before = await read(memory, old.id)
     assert (before.state, before.salience, before.version) == (RecordState.SUPERSEDED, 0.0, 2)
     assert before.payload is not None
-    assert before.payload["revision"] == {"status": "retracted", "superseded_by": str(done.record.id)}
+    assert before.payload["revision"] == {"superseded_by": str(done.record.id)}
     assert (await actions(memory, old.id))[-1] == ("supersede", "tester", "corrected")
     assert [(edge.source, edge.predicate, edge.target) for edge in done.edges if edge.predicate == "supersedes"] == [
         (done.record.id, "supersedes", old.id)
@@ -270,6 +272,38 @@ async def test_retracting_contests_derived_facts_without_remaining_support(memor
     await memory.observe("Team", "uses", "tabs", evidence=[{"kind": "human", "ref": "style guide"}])
     assert (await read(memory, alone.id)).state is RecordState.ACTIVE
     assert (await read(memory, further.id)).state is RecordState.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("is_disputed", "is_unsupported", "why"),
+    [
+        (True, False, "another record contests this one"),
+        (False, True, "no source of this record is valid any more"),
+        (True, True, "no source of this record is valid any more, and another record contests it"),
+    ],
+)
+async def test_the_audit_log_says_why_a_re_evaluation_contests_a_record(
+    memory: Memory, is_disputed: bool, is_unsupported: bool, why: str
+) -> None:
+    source = (await memory.observe("Alice", "prefers", "vim")).primary
+    fact = (await derived(memory, "tabs", source.id)).primary
+    other = (await memory.observe("Bob", "prefers", "emacs")).primary
+    caller = await memory.directory.resolve(memory.trust)
+    if is_disputed:  # a dispute that is open again, as an undone merge leaves it
+        again = NewRelation(source=fact.id, target=other.id, predicate="contested_by", weight=1.0)
+        async with memory.database.writing(caller.bounds) as connection:
+            await insert_relations(connection, memory.directory, caller.tenant, [again], at=memory.clock.now())
+    if is_unsupported:
+        await memory.revision.revise(memory.trust, Retract(record_id=source.id, rationale="was a joke"))
+    else:
+        memory.clock.forward(timedelta(seconds=1))
+        at = memory.clock.now()
+        async with memory.database.writing(caller.bounds) as connection:
+            await lock_records(connection, caller.tenant, [fact.id])
+            await reevaluate(connection, memory.directory, caller, doubtful=[fact.id], actor="me", at=at)
+    assert (await read(memory, fact.id)).state is RecordState.CONTESTED
+    (entries,) = (await memory.lookup.audit(memory.trust, [fact.id])).values()
+    assert (entries[-1].action, entries[-1].rationale) == (AuditAction.CONTEST, why)
 
 
 async def test_replacing_a_fact_contests_the_facts_derived_from_it(memory: Memory) -> None:

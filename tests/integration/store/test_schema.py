@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 from uuid import UUID
 
 import psycopg
@@ -11,15 +12,18 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from fix_memory import Memory, fresh_database
+from fix_service import MASTER_KEY
 from fix_words import count_all_words, count_differences, words_counted
 from psycopg import sql
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from stratagraph.service.embedded_postgres import postgres_binaries
+from stratagraph.service.runtime import open_runtime
+from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.database import Database, sqlalchemy_url
-from stratagraph.store.postgres.schema import MIGRATIONS, migrate
+from stratagraph.store.postgres.schema import MIGRATIONS, known_revisions, migrate
 from stratagraph.store.postgres.tables import metadata
 
 
@@ -56,7 +60,7 @@ def test_migrations_create_the_tables_that_the_code_defines(postgres_url: str, d
 
 async def test_migrating_again_keeps_the_data(memory: Memory, database_url: str) -> None:
     kept = await memory.observe("Alice", "works_at", "Acme")
-    revision = migrate(database_url)
+    revision = migrate(database_url).revision
     assert re.fullmatch(r"\d{4}", revision)
     found = await memory.lookup.record(memory.trust, kept.primary.id)
     assert found is not None
@@ -69,7 +73,7 @@ def test_every_migration_applies_to_a_database_with_data(postgres_url: str, data
     assert revisions[0] == "0001"
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("INSERT INTO tenant (name, index_key) VALUES ('kept', decode(repeat('ab', 32), 'hex'))")
-    assert migrate(database_url) == revisions[-1]
+    assert migrate(database_url).revision == revisions[-1]
     with psycopg.connect(database_url) as connection:
         assert connection.execute("SELECT name FROM tenant").fetchall() == [("kept",)]
 
@@ -120,6 +124,27 @@ def test_an_upgrade_lets_mirrors_write_the_facts_with_a_bound_again(postgres_url
             assert connection.execute(logged).fetchall() == [
                 (number, 1, 1, UUID(int=number), number, "R") for number in (1, 2, 3)
             ]
+
+
+async def test_a_service_does_not_begin_to_learn_at_once_after_an_upgrade(postgres_url: str, tmp_path: Path) -> None:
+    async def pauses_of(url: str) -> tuple[float, float]:
+        given = {"database_url": url, "single_user": "on", "data_dir": tmp_path, "master_key": MASTER_KEY}
+        async with open_runtime(Settings.model_validate(given | {"consolidate_hours": 2})) as runtime:
+            states = {state.name: -state.overdue_s for state in await runtime.jobs.leases.states()}
+        return states["consolidate"], states["prune"]
+
+    with fresh_database(postgres_url, None) as url:
+        _migrate_to(url, known_revisions()[-2])
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("INSERT INTO job (name, next_run_at) VALUES ('consolidate', now()), ('prune', now())")
+            connection.execute("UPDATE job SET next_run_at = now() - interval '1 day'")
+        learns_in, prunes_in = await pauses_of(url)
+        assert 7_000 < learns_in <= 7_200
+        assert prunes_in < -80_000  # what costs little is done at once
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("UPDATE job SET next_run_at = now() - interval '1 day'")
+        learns_in, _ = await pauses_of(url)
+        assert learns_in < -80_000  # the schedule holds where only the service was started again
 
 
 async def test_an_upgrade_counts_the_words_of_existing_records(postgres_url: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from stratagraph.consolidation.job import CONSOLIDATE_EVERY_S, JobConfig, JobResult, Resources, repeat
 from stratagraph.consolidation.runner import Runner
@@ -21,6 +22,7 @@ class ConsolidateConfig(JobConfig):
     """The interval of Consolidate, and how many batches it learns from before its lease is given up and taken again."""
 
     interval_s: float = CONSOLIDATE_EVERY_S
+    first_pause_s: float = CONSOLIDATE_EVERY_S  # an upgrade may have queued every record, which takes minutes
     deadline_s: float = 1_200.0  # an answer of a language model may take minutes
     batches: int = 10  # transactions in one turn; the next turn of the same run follows at once where more is due
     steps: int = 10  # of the sweeps in one turn, each a request to a language model, or a transaction
@@ -37,7 +39,8 @@ class Consolidate:
 
     def __init__(self, resources: Resources, config: ConsolidateConfig | None = None) -> None:
         self._learning = resources.learning
-        self.config = config or ConsolidateConfig(interval_s=resources.consolidate_every_s)
+        every_s = resources.consolidate_every_s
+        self.config = config or ConsolidateConfig(interval_s=every_s, first_pause_s=every_s)
 
     async def run_once(self, now: datetime) -> JobResult:
         """Resume the run that was stopped, or begin one; learn from `batches` batches, and end it if none are left."""
@@ -76,6 +79,18 @@ def counts_of(done: BatchDone) -> dict[str, int]:
     }
 
 
+class LearningProgress(Protocol):
+    """Is told how far a run has come that a person waits for."""
+
+    def learned(self, batch: BatchDone) -> None:
+        """Note a batch of episodes that was learned from."""
+        ...
+
+    def remains(self, waiting: Mapping[str, int]) -> None:
+        """Note how much each sweep has left to do, by name: once the episodes are read, and after each step."""
+        ...
+
+
 class _ConsolidateAll:
     """The same job for a person who waits: it learns from all due episodes in one turn, and keeps what each batch did.
 
@@ -85,10 +100,10 @@ class _ConsolidateAll:
     name = JOB
     summary = Consolidate.summary
 
-    def __init__(self, learning: Learning, stages: Sequence[str], advance: Callable[[BatchDone], None]) -> None:
+    def __init__(self, learning: Learning, stages: Sequence[str], progress: LearningProgress) -> None:
         self._learning = learning
         self._stages = stages
-        self._advance = advance
+        self._progress = progress
         self.done: list[BatchDone] = []
         self.config = ConsolidateConfig(deadline_s=LONGEST_COMMAND_S)
 
@@ -98,10 +113,12 @@ class _ConsolidateAll:
             while (batch := await self._learning.run_batch(run)) is not None:
                 self.done.append(batch)
                 counts.update(counts_of(batch))
-                self._advance(batch)
+                self._progress.learned(batch)
+            self._progress.remains(await self._learning.sweeps_waiting(run))
             while (swept := await self._learning.run_sweep(run)) is not None:
                 self.done.append(swept)
                 counts.update(counts_of(swept))
+                self._progress.remains(await self._learning.sweeps_waiting(run))
             await self._learning.close_run(run)
             if run.began_at >= now:  # what its limits have left over waits for the next run
                 break
@@ -109,13 +126,13 @@ class _ConsolidateAll:
 
 
 async def consolidate_now(
-    runner: Runner, learning: Learning, stages: Sequence[str], *, advance: Callable[[BatchDone], None]
+    runner: Runner, learning: Learning, stages: Sequence[str], *, progress: LearningProgress
 ) -> list[BatchDone] | None:
     """Learn now, with the job's lease, and return what each batch did; None if another server is learning.
 
-    `advance` is called after each batch. Raises RunStopped or whatever ended the run before its end.
+    `progress` is told of it. Raises RunStopped or whatever ended the run before its end.
     """
-    job = _ConsolidateAll(learning, stages, advance)
+    job = _ConsolidateAll(learning, stages, progress)
     done = await runner.run_now(job)
     if done is None:
         return None

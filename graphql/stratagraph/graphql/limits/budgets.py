@@ -55,32 +55,32 @@ class Budgets:
         """
         if cost > rate.burst:
             raise LimitExceeded(
-                f"The operation costs {cost:,.0f} points and one may cost at most {rate.burst:,.0f}: lower its limits,"
-                " select fewer fields, or send its parts one after another."
+                f"The operation costs {ceil(cost):,} points and one may cost at most {floor(rate.burst):,}: lower its"
+                " limits, select fewer fields, or send its parts one after another."
             )
         budget = self._budget(party)
         async with budget.lock:
             now = time.monotonic()
-            cost = min(rate.burst, cost + budget.owed)
-            if now < budget.ends_at and budget.tokens >= cost:
-                budget.tokens -= cost
+            needed = min(rate.burst, cost + budget.owed)
+            if now < budget.ends_at and budget.tokens >= needed:
+                budget.tokens -= needed
                 budget.owed = 0.0
                 return budget.believed(rate, now)
             believed = budget.believed(rate, now)
-            if budget.refused and now < budget.asked_at + KNOWN_EMPTY_S and believed < cost:
-                raise _rate_limited(cost, believed, rate)
+            if budget.refused and now < budget.asked_at + KNOWN_EMPTY_S and believed < needed:
+                raise _rate_limited(needed, cost, believed, rate)
             held, budget.tokens, budget.ends_at = budget.tokens, 0.0, 0.0
             try:
-                lease = await self._buckets.lease(party, rate, needed=cost, slice_=rate.burst / SLICES, held=held)
+                lease = await self._buckets.lease(party, rate, needed=needed, slice_=rate.burst / SLICES, held=held)
             except StoreUnavailable:
                 return believed
             budget.asked_at = now
             budget.refused = not lease.granted
             if budget.refused:
                 budget.elsewhere = lease.available
-                raise _rate_limited(cost, lease.available, rate)
+                raise _rate_limited(needed, cost, lease.available, rate)
             budget.owed = 0.0
-            budget.tokens, budget.ends_at = lease.granted - cost, now + LEASE_S - LEASE_MARGIN_S
+            budget.tokens, budget.ends_at = lease.granted - needed, now + LEASE_S - LEASE_MARGIN_S
             budget.elsewhere = lease.available - budget.tokens
         await self._clean(now)
         return lease.available
@@ -111,9 +111,11 @@ class Budgets:
             await self._buckets.delete_idle()
 
 
-def _rate_limited(cost: float, available: float, rate: Rate) -> RateLimited:
+def _rate_limited(needed: float, cost: float, available: float, rate: Rate) -> RateLimited:
+    # Rounded up and down, so that what is left never reads as enough.
+    owed = f", {ceil(needed - cost):,} of them for what the last one read beyond its cost," if needed > cost else ""
     return RateLimited(
-        f"The operation costs {ceil(cost):,} points and the credential has {floor(available):,} left: try again after"
-        " `retryAfter` seconds, or ask for less.",
-        retry_after_s=max(0.001, (cost - available) / rate.per_second),
+        f"The operation costs {ceil(needed):,} points{owed} and the credential has {floor(available):,} left: try again"
+        " after `retryAfter` seconds, or ask for less.",
+        retry_after_s=max(0.001, (needed - available) / rate.per_second),
     )

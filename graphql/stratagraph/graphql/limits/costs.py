@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from stratagraph.graphql.json_input import MAX_VALUES
 from stratagraph.memory.cursors import MAX_PAGE
-from stratagraph.memory.explore.request import MAX_FIRST, MAX_PATHS
+from stratagraph.memory.explore.around import BETWEEN
+from stratagraph.memory.explore.request import MAX_FIRST, MAX_OPS, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
 from stratagraph.memory.feedback.request import MAX_USED
 from stratagraph.memory.lessons.service import MAX_LISTED
@@ -37,14 +38,13 @@ def body_cost(body: bytes) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The points of a field of Query or Mutation itself, and how many items the lists below it may have, by name.
+    """The points of a field of Query or Mutation itself, and how many items its lists may have, by field name.
 
-    Where the field itself returns a list, `items` is its number of items.
+    `lists` has the field's own name where the field itself returns a list. A list without an entry may have LIST items.
     """
 
     points: float
     lists: Mapping[str, int] = field(default_factory=dict)
-    items: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +104,20 @@ def _why_not(arguments: Arguments) -> Work:
 def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -> Callable[[Arguments], Work]:
     def work(arguments: Arguments) -> Work:
         first = arguments.number("first", default, 1, MAX_PAGE)
-        return Work(base + each * first, {list_name: first}, items=first)
+        return Work(base + each * first, {list_name: first})
 
     return work
 
 
 def _duplicates(arguments: Arguments) -> Work:
     first = arguments.number("first", 50, 1, MAX_PAGE)
-    return Work(4 + first, {"nodes": first, "records": 2, "evidence": 4}, items=first)
+    return Work(4 + first, {"nodes": first, "records": 2, "evidence": 4})
 
 
 def _explain_path(arguments: Arguments) -> Work:
     hops = arguments.number("maxHops", 4, 1, MAX_PATH_HOPS)
     paths = arguments.number("k", 3, 1, MAX_PATHS)
-    return Work(10 + 20 * hops, {"paths": paths, "records": hops + 1, "relations": hops})
+    return Work(10 + 20 * hops, {"paths": paths, "nodes": hops + 1, "relations": hops})
 
 
 def _impact(arguments: Arguments) -> Work:
@@ -126,10 +126,10 @@ def _impact(arguments: Arguments) -> Work:
     return Work(10 + 20 * hops + first / 4, {"nodes": first, "counts": 6 * hops})
 
 
-def _first(default: int, points: float, *lists: str) -> Callable[[Arguments], Work]:
+def _first(default: int, points: float, *names: str, **lists: int) -> Callable[[Arguments], Work]:
     def work(arguments: Arguments) -> Work:
         first = arguments.number("first", default, 1, MAX_FIRST)
-        return Work(points + first / 4, dict.fromkeys(lists, first))
+        return Work(points + first / 4, {**dict.fromkeys(names, first), **lists})
 
     return work
 
@@ -153,7 +153,7 @@ def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
     looks = any(arguments.given(name) for name in ("query", "source", "trigger"))
-    return Work((40 if looks else 5) + first / 2, items=first)
+    return Work((40 if looks else 5) + first / 2, {"lessons": first})
 
 
 def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
@@ -170,21 +170,21 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "history": _page("nodes", 50),
     "auditLog": _page("nodes", 50),
     "records": _page("nodes", 50),
-    "entities": _page("", 20),
+    "entities": _page("entities", 20),
     "planGraph": _fixed(10, steps=100, links=200),
     "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
     "revisionImpact": _fixed(25, records=100),
-    "reevaluations": lambda _: Work(10, items=MAX_WAITING),
+    "reevaluations": _fixed(10, reevaluations=MAX_WAITING),
     "failedCaptures": _page("nodes", 50),
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
-    "predicates": lambda _: Work(5, items=100),
+    "predicates": _fixed(5, predicates=100),
     "forgetPreview": _page("nodes", 50),
     "explainPath": _explain_path,
     "impact": _impact,
-    "plansContaining": _first(20, 30, "plans"),
+    "plansContaining": _first(20, 30, "plans", steps=MAX_OPS),
     "relatedEntities": _first(20, 20, "entities"),
-    "expand": _first(25, 20, "neighbours", "relations"),
+    "expand": _first(25, 20, "neighbours", "relations", between=BETWEEN),
     "health": _fixed(10),
     "metrics": _fixed(10, byType=6, queueDepths=3),
     "lessons": _lessons,

@@ -93,7 +93,8 @@ def _root_field(
     if definition is None or node.selection_set is None:
         return work.points
     walk = _Walk(schema, fragments, work.lists)
-    return work.points + work.items * walk.cost(node.selection_set, get_named_type(definition.type))
+    below = walk.cost(node.selection_set, get_named_type(definition.type))
+    return work.points + walk.length(name, definition.type) * below
 
 
 class _Walk:
@@ -138,7 +139,11 @@ class _Walk:
         below = self.cost(node.selection_set, get_named_type(output)) if node.selection_set is not None else 0.0
         if nested is not None:
             return nested.points + nested.items * below
-        return (self._lists.get(name, LIST) if _is_list(output) else 1) * below
+        return self.length(name, output) * below
+
+    def length(self, name: str, output: Any) -> int:
+        """Return how many objects a field may return: 1 where its type is no list."""
+        return self._lists.get(name, LIST) if _is_list(output) else 1
 
 
 def _is_list(output: Any) -> bool:

@@ -138,7 +138,8 @@ _register(
     "State of a record. ACTIVE and CONTESTED records are part of the current truth.",
     {
         RecordState.ACTIVE: "Part of the current truth.",
-        RecordState.CONTESTED: "Part of the current truth, but in doubt until the contest is resolved.",
+        RecordState.CONTESTED: "Part of the current truth, but in doubt: another record contests it, or no source of it"
+        " is valid any more.",
         RecordState.SUPERSEDED: "Replaced by another record; salience 0, kept as history.",
         RecordState.RETRACTED: "Withdrawn without a replacement; salience 0, kept as history.",
     },

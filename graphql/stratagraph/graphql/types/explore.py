@@ -177,7 +177,11 @@ class Expansion(_FromAnswer):
         f" at most {BETWEEN}."
     )
     has_more: bool = strawberry.field(
-        description="Whether there may be more neighbours. For the next page, add these neighbours to `loadedIds`."
+        description="Whether a next page may have more neighbours. For it, add these neighbours to `loadedIds`."
+    )
+    reached: list[str] = strawberry.field(
+        description="What ended the pages where there may be more neighbours: `loaded`, because `loadedIds` has no room"
+        " for more, or `hubs`, because more relations of the record are not read; otherwise empty."
     )
     answered_by: Freshness = strawberry.field(name="freshness", description=_FRESHNESS)
 

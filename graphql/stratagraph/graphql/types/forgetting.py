@@ -18,6 +18,10 @@ class ForgettableRecord:
     due_at: datetime = strawberry.field(
         description="Instant in UTC from which the record may be pruned; never earlier than its salience allows."
     )
+    awaits_learning: bool = strawberry.field(
+        description="Whether the record is kept beyond `dueAt` until learning has read its episode, which it does"
+        " within hours of the episode's close. It may then be kept for a skill."
+    )
 
 
 @strawberry.type(
@@ -34,7 +38,10 @@ class ForgetPreview:
     def of(cls, preview: Preview) -> Self:
         return cls(
             nodes=[
-                ForgettableRecord(record=MemoryRecord.of(item.record), due_at=item.due_at) for item in preview.items
+                ForgettableRecord(
+                    record=MemoryRecord.of(item.record), due_at=item.due_at, awaits_learning=item.awaits_learning
+                )
+                for item in preview.items
             ],
             total=preview.total,
             page_info=PageInfo(has_next_page=preview.has_next, end_cursor=preview.end_cursor),

@@ -156,7 +156,9 @@ class Expansion:
     """The records and relations that a front end adds to its drawing when the user expands `record`.
 
     `relations` join the record to its neighbours. `between` join neighbours to each other, or to the records that the
-    front end has loaded.
+    front end has loaded. `has_more` is whether a next page may have more neighbours. `reached` names what ended the
+    pages where there may be more: `loaded`, since a front end may name so many records, or `hubs`, since so many
+    relations of the record are read.
     """
 
     record: MemoryRecord
@@ -164,4 +166,5 @@ class Expansion:
     relations: tuple[Relation, ...]
     between: tuple[Relation, ...]
     has_more: bool
+    reached: tuple[str, ...]
     answered_by: AnsweredBy

@@ -8,6 +8,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from stratagraph.memory.explore.answers import Expansion, NeighbourRecord, Related, RelatedEntity
+from stratagraph.memory.explore.request import MAX_LOADED
 from stratagraph.memory.explore.session import FAN_OUT, QuerySession, fan_out
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
@@ -84,6 +85,8 @@ async def find_neighbours(
     back = relations.values() if await session.current([id_]) else ()
     drawn = Counter(end for relation in (*back, *between) for end in (relation.source, relation.target))
     records = await session.shown(shown)
+    more = len(order) > first or bool(session.hubs(links, NEIGHBOURS))
+    ended_by = "hubs" if not shown else "loaded" if len({*loaded, *shown}) > MAX_LOADED else None
     return Expansion(
         record=root,
         neighbours=tuple(
@@ -98,7 +101,8 @@ async def find_neighbours(
         ),
         relations=tuple(relations.values()),
         between=tuple(between),
-        has_more=len(order) > first or bool(session.hubs(links, NEIGHBOURS)),
+        has_more=more and ended_by is None,
+        reached=(ended_by,) if more and ended_by is not None else (),
         answered_by=session.answered_by,
     )
 

@@ -16,7 +16,7 @@ MAX_PATHS = 10
 MAX_FIRST = 100
 MAX_OPS = 8
 MAX_OP = 200  # characters
-MAX_LOADED = 500  # records that a front end may name as loaded
+MAX_LOADED = 2_000  # records that a front end may name as loaded
 
 
 def check_first(first: int) -> None:

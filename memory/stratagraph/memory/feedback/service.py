@@ -23,7 +23,7 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, Clock, SystemClock, rfc3339
 from stratagraph.store.model.enums import Access, AuditAction, MemoryType, Outcome, RecordState
-from stratagraph.store.model.errors import IdempotencyMismatch, InvalidInput, RecordNotFound
+from stratagraph.store.model.errors import IdempotencyMismatch, InvalidInput, NotLoggedYet, RecordNotFound
 from stratagraph.store.model.ids import made_at
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.salience import Salience
@@ -104,8 +104,9 @@ class Feedback:
             try:
                 return await retried(lambda: self._commit(caller, report))
             except _NotLoggedError:
-                if not _is_young(report.retrieval) or time.monotonic() >= deadline:
-                    raise _not_found(report.retrieval) from None
+                is_young = _is_young(report.retrieval)
+                if not is_young or time.monotonic() >= deadline:
+                    raise _not_found(report.retrieval, is_young=is_young) from None
             await asyncio.sleep(POLL_S)
 
     async def _commit(self, caller: Caller, report: OutcomeReport) -> Credited:
@@ -309,10 +310,14 @@ def _is_young(retrieval: UUID) -> bool:
     return made is not None and (_IDS_CLOCK.now() - made).total_seconds() < YOUNG_S
 
 
-def _not_found(retrieval: UUID) -> RecordNotFound:
-    return RecordNotFound(
-        retrieval,
-        f"retrievalId: the log has no retrieval {retrieval} by this credential. Report with the credential that"
-        " asked. A retrieval of the last seconds may still be waiting to be logged: try again shortly.",
-        path=["retrievalId"],
-    )
+def _not_found(retrieval: UUID, *, is_young: bool) -> RecordNotFound:
+    missing = f"retrievalId: the log has no retrieval {retrieval} by this credential."
+    path = ["retrievalId"]
+    if is_young:
+        return NotLoggedYet(
+            retrieval,
+            f"{missing} If this credential asked, it may still be waiting to be logged: try again shortly. Otherwise"
+            " report with the credential that asked.",
+            path=path,
+        )
+    return RecordNotFound(retrieval, f"{missing} Check the id, and report with the credential that asked.", path=path)

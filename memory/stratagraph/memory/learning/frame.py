@@ -127,6 +127,10 @@ class Learning:
         name, done = step
         return BatchDone(run=run.id, group=done.group, episodes=0, set_aside=done.set_aside, stages={name: done.report})
 
+    async def sweeps_waiting(self, run: StoredRun) -> dict[str, int]:
+        """Return how much the sweeps of a run still have to do, each up to COUNTED, by name."""
+        return await self._sweeping.waiting(run, most=COUNTED)
+
     def _stages_of(self, names: Collection[str]) -> list[str]:
         """Return those of `names` that are stages, and not only sweeps."""
         return [stage.name for stage in self.stages if stage.name in names]

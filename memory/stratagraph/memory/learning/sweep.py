@@ -51,6 +51,10 @@ class Sweep(Protocol):
         """Return whether there may be something to do at `now`."""
         ...
 
+    async def waiting(self, now: datetime, *, most: int) -> int:
+        """Return the number of records or episodes in the queue at `now`, at most `most`."""
+        ...
+
     async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
         """Do the next part of the work, outside any transaction but those of `writer`; None if none is left.
 

@@ -34,6 +34,11 @@ class Sweeping:
                     self._note(sweep, error)
         return due
 
+    async def waiting(self, run: StoredRun, *, most: int) -> dict[str, int]:
+        """Return how much each sweep of a run still has in its queue, at most `most` each, by name."""
+        going_on = [one for one in self._sweeps if one.name in run.stages and (run.id, one.name) not in self._ended]
+        return {sweep.name: await sweep.waiting(run.began_at, most=most) for sweep in going_on}
+
     async def step(self, writer: GroupWriter, run: StoredRun) -> tuple[str, Swept] | None:
         """Take the next step of the first sweep of the run that has one; return its name and what it did.
 

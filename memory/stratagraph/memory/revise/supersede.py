@@ -9,6 +9,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.secrets import sealing_level
+from stratagraph.memory.capture.working_records import DONE, task_event
 from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE, edited_entity, entity_mention, rewrite_record
 from stratagraph.memory.revise.lessons import lesson_authors
@@ -20,10 +21,13 @@ from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.procedures import refuse_computed
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.salience import Salience, of_task
 from stratagraph.store.records.entities import replace_terms
 from stratagraph.store.records.link_requests import insert_link_requests
 from stratagraph.store.records.merges import note_decided
+from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import disputes_of
+from stratagraph.store.records.salience_rows import write_salience
 
 
 async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
@@ -51,6 +55,14 @@ async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
     current = await supersede_by_draft(work, writes, draft, [old], expected={old.id: request.expected_version})
     work.causes.add(old.id)
     return current
+
+
+async def _task(work: UnitOfWork, id_: UUID, *, is_done: bool) -> Salience | None:
+    """Return the salience of a locked working record whose task is done, or goes on; None if it does not change."""
+    record = (await Reader(work.connection, work.directory, work.caller, work.at).records([id_]))[id_]
+    assert record.lifecycle is not None  # `targets` refuses redacted records
+    work.after(record.lifecycle.t0)
+    return of_task(record.lifecycle, is_done=is_done, at=work.at)
 
 
 async def supersede_by_draft(
@@ -116,7 +128,11 @@ async def _change_in_place(work: UnitOfWork, old: MemoryRecord, draft: Draft, re
     rows = await work.lock([old.id], with_derived=False)
     require_version(rows[old.id], request.expected_version)
     require_current(rows)
+    task = await _task(work, old.id, is_done=payload["state"] == DONE) if old.type is MemoryType.WORKING else None
     await rewrite_record(work, old.id, payload, draft.name, draft.text, action=AuditAction.REVISE)
+    if task is not None:
+        await write_salience(work.connection, work.caller.tenant, [(old.id, task)])
+        await work.audit([task_event(old.id, task)])
     if old.type is MemoryType.ENTITY:
         await insert_link_requests(work.connection, work.caller.tenant, [old.id], at=work.at)
     return old.id

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import sys
 from collections.abc import Iterable, Mapping
+from typing import Annotated
 
 import typer
 
@@ -64,7 +66,17 @@ def build(names: Iterable[str] = COMMANDS) -> typer.Typer:
     return app
 
 
-def _subcommands() -> None:
+def _print_version(given: bool) -> None:
+    if given:
+        typer.echo(f"stratagraph {importlib.metadata.version('stratagraph')}")
+        raise typer.Exit
+
+
+def _subcommands(
+    version: Annotated[  # its callback acts on it
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
     """Keep the name of a subcommand necessary where there is only one."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, Tenant
@@ -34,6 +34,7 @@ Stages = Annotated[
 Why = Annotated[str, typer.Option("--why", help="The reason, which the audit log of each record keeps.")]
 PREVIEWED = 1_000  # episodes of each group that a dry run learns from
 SHOWN = 20  # runs listed at once
+_SWEEPS = {"duplicates": "Comparing records", "semantic-extractor": "Reading with the language model"}
 
 
 @app.callback()
@@ -153,13 +154,7 @@ async def _consolidated(runtime: Runtime, stages: Sequence[str], progress: Progr
 
     _require_stages(runtime, stages)
     due, waiting = await runtime.learning.due(runtime.learning.now(), stages)
-    task = progress.add_task("Learning", total=due)
-    done = await consolidate_now(
-        runtime.jobs,
-        runtime.learning,
-        stages,
-        advance=lambda batch: progress.advance(task, batch.episodes + batch.set_aside),
-    )
+    done = await consolidate_now(runtime.jobs, runtime.learning, stages, progress=_Shown(progress, due))
     if done is None:
         raise StoreUnavailable("Another server is learning at this moment; try again when it has finished.")
     return {"dry_run": False, "waiting_for_outcome": waiting, **_batches_json(done)}
@@ -178,6 +173,28 @@ def _require_stages(runtime: Runtime, stages: Sequence[str]) -> None:
     for name in stages:
         if name not in known:
             raise InvalidInput(f"--stage: there is no stage {name!r}; choose from {', '.join(known)}", path=["--stage"])
+
+
+class _Shown:
+    """The progress of learning as bars: one for the episodes, and one for each sweep that has anything to do."""
+
+    def __init__(self, progress: Progress, due: int) -> None:
+        self._progress = progress
+        self._episodes = progress.add_task("Learning from episodes", total=due)
+        self._sweeps: dict[str, tuple[TaskID, int]] = {}  # by name, with the most that was left to do
+
+    def learned(self, batch: BatchDone) -> None:
+        self._progress.advance(self._episodes, batch.episodes + batch.set_aside)
+
+    def remains(self, waiting: Mapping[str, int]) -> None:
+        for name, left in waiting.items():
+            if name not in self._sweeps:
+                if not left:
+                    continue
+                self._sweeps[name] = (self._progress.add_task(_SWEEPS.get(name, name), total=left), left)
+            task, most = self._sweeps[name]
+            self._sweeps[name] = (task, max(most, left))
+            self._progress.update(task, total=max(most, left), completed=max(0, most - left))
 
 
 def _batches_json(done: Sequence[BatchDone]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ async def listed(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
     from stratagraph.memory.embedding.filling import JOB as EMBED
     from stratagraph.store.search.embeddings import list_models
 
-    await runtime.jobs.leases.register(runtime.jobs.jobs)
+    await runtime.jobs.leases.register({name: job.config.first_pause_s for name, job in runtime.jobs.jobs.items()})
     states = {state.name: state for state in await runtime.jobs.leases.states()}
     embedding = [_progress(one) for one in await list_models(runtime.database)]
     document = [

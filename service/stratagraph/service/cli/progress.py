@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from stratagraph.service.cli.output import errors
 
@@ -10,6 +10,7 @@ from stratagraph.service.cli.output import errors
 def progress_bar(quiet: bool) -> Progress:
     """Return a progress bar on standard error, which shows nothing if `quiet`."""
     return Progress(
+        SpinnerColumn(),  # moves while one step takes long
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),

@@ -5,9 +5,9 @@ reads the records that are due, not all that are stored. Some due records may no
 that the next pass does not read them again:
 
 - An episode and its members wait until learning has read the episode (`learned_at`) and the skill of its tools is made
-  (`awaits_skill`), but for KEEP_UNLEARNED after its close at most, or as long as the settings say. Until then they are
-  postponed; `schedule_learned` makes them due at once. An event that belongs to no thread is not an episode and is not
-  read by learning; it is pruned when it is due.
+  (`awaits_skill`), but for KEEP_UNLEARNED after its close at most, or as long as the settings say. Until then they
+  wait (`check_at`); `schedule_learned` makes them due at once. An event that belongs to no thread is not an episode
+  and is not read by learning; it is pruned when it is due.
 - An entity waits while a live relation joins it to a current record. When such a record is pruned, the entity is
   checked again in the same pass. No event marks other ends of the last such relation, so it is also checked after about
   as long as it has been overdue (`check_at`): a few times in its life, whatever the size of the store. Due entities
@@ -85,6 +85,15 @@ class Due:
     error: Exception | None = None  # why the due instant cannot be computed, if so
 
 
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """A record that will be due, and whether it is kept until learning has read its episode."""
+
+    id: UUID
+    due_at: datetime
+    awaits_learning: bool
+
+
 async def prune_due(
     connection: AsyncConnection,
     directory: Directory,
@@ -134,18 +143,17 @@ async def _prune(
     episodic = [one.key for one in to_prune.values() if one.type is MemoryType.EPISODIC]
     awaited, unread, busy = await _awaiting_learning(connection, episodic, keep_unlearned)
     waiting = {key: until for key, until in awaited.items() if until > now}
-    postponed |= waiting
     to_prune = {key: one for key, one in to_prune.items() if key not in busy and key not in waiting}
     await _add_clusters(connection, to_prune, now)
     referenced = await _referenced_entities(connection, to_prune)
     checks = {key: _next_check(to_prune.pop(key).due_at or now, now) for key in referenced}
     await _postpone(connection, postponed)
-    await _wait(connection, checks)
+    await _wait(connection, waiting | checks)
     pruned, relations = await _delete(connection, directory, sorted(to_prune), now)
     return Pruned(
         pruned=len(pruned),
         unlearned=len(unread & pruned),
-        postponed=len(postponed) + len(checks),
+        postponed=len(postponed) + len(waiting) + len(checks),
         relations=relations,
     )
 
@@ -256,7 +264,7 @@ async def _postpone(connection: AsyncConnection, until: Mapping[Key, datetime | 
 async def _wait(connection: AsyncConnection, until: Mapping[Key, datetime]) -> None:
     if until:
         keys = sorted(until)
-        await run(connection, "wait_for_references", **_arrays(keys), check_at=[until[key] for key in keys])
+        await run(connection, "wait_for_pruning", **_arrays(keys), check_at=[until[key] for key in keys])
 
 
 async def _delete(
@@ -351,12 +359,12 @@ async def preview(
     first: int,
     after: tuple[datetime, UUID] | None,
     keep_unlearned: timedelta = KEEP_UNLEARNED,
-) -> list[tuple[UUID, datetime]]:
-    """Return the ids and due instants of records that a pass at `until` would prune, oldest due first, `first` at most.
+) -> list[Previewed]:
+    """Return the records that a pass at `until` would prune, oldest due first, `first` at most.
 
     `after` is the last due instant and id of the previous page, None for the first page. Assumes that nothing changes
-    before `until`. Only records that the caller may read in full are returned, and only such records count as reasons
-    not to prune an entity.
+    before `until` but that learning reads the episodes that it has not read. Only records that the caller may read in
+    full are returned, and only such records count as reasons not to prune an entity.
     """
     rows = await fetch(
         connection,
@@ -368,7 +376,7 @@ async def preview(
         after_due=after[0] if after else None,
         after_id=after[1] if after else None,
     )
-    return [(row["id"], row["due_at"]) for row in rows]
+    return [Previewed(row["id"], row["due_at"], row["awaits_learning"]) for row in rows]
 
 
 def _arrays(keys: Collection[Key]) -> dict[str, list[int] | list[UUID]]:

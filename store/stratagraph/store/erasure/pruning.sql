@@ -56,9 +56,13 @@ WHERE EXISTS (
   OR EXISTS (SELECT FROM extraction x WHERE x.tenant = e.tenant AND x.episode = e.id AND x.state = 1))
 
 -- is_awaited --
--- The condition that the episode `e` is kept for learning, or because what was learned from it was undone: nothing else
--- has what it says then, and it may be learned from again.
-({is_unlearned} OR e.awaits_skill OR EXISTS (
+-- The condition that the episode `e` is kept for learning.
+({is_unlearned} OR {is_kept})
+
+-- is_kept --
+-- The condition that the episode `e` is kept although it was read: for a skill not made yet, or after an undoing.
+-- Where what was learned from it was undone, nothing else has what it says, and it may be learned from again.
+(e.awaits_skill OR EXISTS (
   SELECT FROM learning_report l WHERE l.tenant = e.tenant AND l.run = e.learned_by AND l.scope = e.scope
     AND l.sensitivity = e.sensitivity AND l.undone_at IS NOT NULL))
 
@@ -126,17 +130,23 @@ WHERE s.tenant = a.tenant AND s.id = a.id
 
 -- preview_pruning --
 -- Fetch the records that would be pruned by :until, in the order of their due instants.
--- Members of episodes that are kept for learning and that ended after :kept_since are left out, and entities that a
--- current record keeps which would not have been pruned by :until, directly or through other entities. `reach` has those around an entity: `stays` for such a
--- record, `comes` for what makes a pass look at the entities by :until. Its rows are computed as they are read.
-SELECT s.id, s.due_at
+-- `awaits_learning` is true of an episode that learning is to read first, and of its members. Those are left out that
+-- are kept although they were read and whose episode ended after :kept_since, and entities that a current record keeps
+-- which would not have been pruned by :until, directly or through other entities. `reach` has those around an entity:
+-- `stays` for such a record, `comes` for what makes a pass look at the entities by :until. Its rows are computed as they
+-- are read.
+SELECT s.id, s.due_at, r.type = 1 AND EXISTS (
+    SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_unlearned}
+      AND coalesce(e.closed_at, e.closes_at) > :kept_since AND (e.id = s.id
+      OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id))
+  ) AS awaits_learning
 FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
 WHERE s.tenant = :tenant AND s.due_at <= :until
   AND (CAST(:after_due AS timestamptz) IS NULL
        OR (s.due_at, s.id) > (CAST(:after_due AS timestamptz), CAST(:after_id AS uuid)))
   AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
   AND (r.type <> 1 OR NOT EXISTS (
-    SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_awaited}
+    SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_kept}
       AND coalesce(e.closed_at, e.closes_at) > :kept_since AND (e.id = s.id
       OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id))))
   AND (r.type <> 3 OR (
@@ -168,9 +178,11 @@ ORDER BY s.due_at, s.id LIMIT :first
 
 -- schedule_learned --
 -- Make the given episodes and their members due now if they fell due while they waited for learning.
+-- Such a record waits until `check_at`; one that an earlier release has postponed has a later due instant instead.
 WITH waiting AS (
   SELECT s.tenant, s.id FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
-  WHERE s.tenant = :tenant AND (s.due_at IS NULL OR s.due_at > :at) AND s.deletion_policy = 1 AND NOT s.pinned
+  WHERE s.tenant = :tenant AND (s.due_at IS NULL OR s.due_at > :at OR s.check_at > :at)
+    AND s.deletion_policy = 1 AND NOT s.pinned
     AND s.id IN (SELECT unnest(CAST(:ids AS uuid[]))
                  UNION ALL
                  SELECT record FROM episode_event WHERE tenant = :tenant AND episode = ANY(CAST(:ids AS uuid[])))
@@ -178,10 +190,12 @@ WITH waiting AS (
                     :at) < :prune_below
   ORDER BY s.tenant, s.id FOR UPDATE OF s
 )
-UPDATE salience s SET due_at = :at FROM waiting w WHERE s.tenant = w.tenant AND s.id = w.id
+UPDATE salience s SET due_at = least(s.due_at, :at), check_at = NULL FROM waiting w
+WHERE s.tenant = w.tenant AND s.id = w.id
 
--- wait_for_references --
--- Let entities that a current record refers to wait until :check_at, or until such a record is pruned.
+-- wait_for_pruning --
+-- Let due records wait until :check_at: entities that a current record refers to, or until such a record is pruned, and
+-- episodes that are kept for learning, with their members, or until learning is done with them.
 UPDATE salience s SET check_at = a.check_at
 FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[]), CAST(:check_at AS timestamptz[])) AS a(tenant, id, check_at)
 WHERE s.tenant = a.tenant AND s.id = a.id

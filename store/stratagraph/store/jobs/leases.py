@@ -6,7 +6,7 @@ once the lease has expired. All times are the database's, so that servers whose 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -57,10 +57,18 @@ class JobLeases:
         self._database = database
         self._owner = owner
 
-    async def register(self, names: Collection[str]) -> None:
-        """Store the jobs of these names that are not stored yet, due at once. Known jobs keep their schedule."""
+    async def register(self, pauses: Mapping[str, float]) -> None:
+        """Store the jobs of these names that are not stored yet, each due after its pause in seconds.
+
+        Known jobs keep their schedule.
+        """
         async with self._database.background(Role.JOBS) as connection:
-            await run(connection, "register_jobs", names=sorted(names))
+            await run(connection, "register_jobs", names=list(pauses), pauses=list(pauses.values()))
+
+    async def put_off(self, pauses: Mapping[str, float]) -> None:
+        """Let the known jobs of these names be due no earlier than after their pause in seconds; a lease stays."""
+        async with self._database.background(Role.JOBS) as connection:
+            await run(connection, "put_off_jobs", names=list(pauses), pauses=list(pauses.values()))
 
     async def claim(self, name: str, *, longest_pause_s: float, forced: bool = False) -> int | None:
         """Claim a job for a run of this server; with `forced`, also one that is not due.

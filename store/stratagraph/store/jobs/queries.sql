@@ -91,6 +91,12 @@ SELECT job, tenant, id, stage, error, attempts, since, next_try_at FROM job_set_
 WHERE CAST(:job AS text) IS NULL OR job = :job
 ORDER BY since, job, tenant, id LIMIT :limit
 
+-- put_off_jobs --
+-- Let the given jobs be due after their pause at the earliest; a paused job stays paused.
+UPDATE job j SET next_run_at = greatest(j.next_run_at, clock_timestamp() + make_interval(secs => a.pause_s))
+FROM unnest(CAST(:names AS text[]), CAST(:pauses AS float8[])) AS a(name, pause_s)
+WHERE j.name = a.name
+
 -- read_job_due --
 -- Return the seconds until a job may be claimed, at most :most: 0 or less if it may be now. No row for an unknown job.
 SELECT extract(epoch FROM least(greatest(next_run_at, lease_until, clock_timestamp() - interval '1 day'),
@@ -98,9 +104,11 @@ SELECT extract(epoch FROM least(greatest(next_run_at, lease_until, clock_timesta
 FROM job WHERE name = :name
 
 -- register_jobs --
--- Insert a row for each job that has none, due at once; known jobs keep their schedule.
+-- Insert a row for each job that has none, due after its pause; known jobs keep their schedule.
 INSERT INTO job (name, next_run_at)
-SELECT name, clock_timestamp() FROM unnest(CAST(:names AS text[])) AS name
+SELECT a.name, clock_timestamp() + make_interval(secs => a.pause_s)
+FROM unnest(CAST(:names AS text[]), CAST(:pauses AS float8[])) AS a(name, pause_s)
+ORDER BY a.name
 ON CONFLICT (name) DO NOTHING
 
 -- release_job --

@@ -78,6 +78,11 @@ async def next_group(connection: AsyncConnection, after: Group | None) -> Group 
     return Group(rows[0]["tenant"], rows[0]["scope"], Sensitivity(rows[0]["sensitivity"]))
 
 
+async def count_due(connection: AsyncConnection, *, most: int) -> int:
+    """Return the number of records that are to be compared, at most `most`."""
+    return int((await fetch(connection, "count_duplicate_due", most=most))[0]["n"])
+
+
 async def queue_duplicates(connection: AsyncConnection, keys: Collection[tuple[int, UUID]]) -> int:
     """Queue those of the records, given as (tenant, id), that are active entities or facts; return how many are new."""
     return await run(

@@ -21,6 +21,10 @@ DELETE FROM job_set_aside j USING record r
 WHERE j.job = :job AND j.next_try_at <= :now AND r.tenant = j.tenant AND r.id = j.id AND r.type IN (3, 4)
   AND NOT EXISTS (SELECT FROM duplicate_due d WHERE d.tenant = j.tenant AND d.id = j.id)
 
+-- count_duplicate_due --
+-- Count the queued records, up to :most.
+SELECT count(*) AS n FROM (SELECT FROM duplicate_due LIMIT :most) d
+
 -- delete_unlisted_pairs --
 -- Delete the pairs of the given records that are to be decided on and were not found again.
 DELETE FROM duplicate_pair p

@@ -6,6 +6,7 @@ StratagraphError                      May the same call succeed later?
 ├── Forbidden                         no: the credential does not allow it
 │   └── SourceErased(positions)       no: an administrator may restore the source
 ├── RecordNotFound(record_id)         no; also raised for a record that the caller may not see
+│   └── NotLoggedYet(record_id)       yes, within seconds: the retrieval may be waiting to be logged
 ├── VersionConflict(current)          no: read the record again, then decide
 ├── EpisodicImmutable                 no: revise the records that were derived from the episodic one
 ├── EvidenceRequired                  no: add a source as evidence
@@ -95,6 +96,12 @@ class RecordNotFound(StratagraphError):
         )
         super().__init__(message or text, path=path)
         self.record_id = record_id
+
+
+class NotLoggedYet(RecordNotFound):
+    """The log has no such retrieval, which is so young that it may not have been written yet; try again shortly."""
+
+    retryable = True
 
 
 class VersionConflict(StratagraphError):

@@ -223,6 +223,17 @@ def withdrawn(salience: Salience, at: datetime) -> Salience:
     return replace(salience.fixed(at), s=0.0, is_withdrawn=True)
 
 
+def of_task(salience: Salience, *, is_done: bool, at: datetime) -> Salience | None:
+    """Return the salience of a working record whose task is done at `at`, or goes on; None if it does not change.
+
+    That of a done task is 0, so that the record may be pruned at once; where it goes on after that, it is 1 again. A
+    pinned record keeps its value.
+    """
+    if salience.pinned or is_done is (salience.s == 0.0):
+        return None
+    return replace(salience.fixed(at), s=0.0 if is_done else 1.0)
+
+
 def _later(instant: datetime, seconds: float | None) -> datetime | None:
     """Return `instant` plus `seconds`, rounded up to the microsecond; None for None or beyond the year 9999."""
     if seconds is None:

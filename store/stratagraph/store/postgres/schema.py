@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, text
@@ -17,8 +18,21 @@ MIGRATION_LOCK = 7_000  # key of an advisory lock, so that servers that start to
 MINIMUM_VERSION = 160_000  # server_version_num of PostgreSQL 16.0
 
 
-def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = None) -> str:
-    """Apply the missing migrations and return the revision reached, for example "0008".
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """The revision that a database has reached, for example "0008", and the one before; None of a new database."""
+
+    revision: str
+    before: str | None
+
+    @property
+    def is_upgrade(self) -> bool:
+        """Whether an earlier version of the code has worked with the database."""
+        return self.before not in (None, self.revision)
+
+
+def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = None) -> Migrated:
+    """Apply the missing migrations and return the revisions reached and left.
 
     `url` is that of the owner. The logins of `api_url` and `worker_url` may then act as their roles; without them, the
     owner may. Blocks, so run it in a thread. Safe to repeat and to run from several processes at once. Raises
@@ -64,7 +78,7 @@ def _login(url: str) -> str:
         engine.dispose()
 
 
-def _migrate(engine: Engine, *, api: str, worker: str) -> str:
+def _migrate(engine: Engine, *, api: str, worker: str) -> Migrated:
     with engine.connect() as connection:
         version = connection.execute(text("SHOW server_version_num")).scalar_one()
         if int(version) < MINIMUM_VERSION:
@@ -89,7 +103,7 @@ def _migrate(engine: Engine, *, api: str, worker: str) -> str:
         connection.commit()
         connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": MIGRATION_LOCK})
         connection.commit()
-        return known[-1]
+        return Migrated(known[-1], current)
 
 
 def _revision(connection: Connection) -> str | None:

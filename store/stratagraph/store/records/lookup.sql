@@ -142,10 +142,13 @@ SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST((SELECT CAST(:ids
 ORDER BY id FOR NO KEY UPDATE
 
 -- lock_working --
--- Lock the current working records with the given handle keys.
-SELECT id, scope, sensitivity, handle_key, updated_at, payload, sealed FROM record
-WHERE tenant = :tenant AND handle_key = ANY(CAST(:keys AS bytea[])) AND type = 2 AND state = 1
-ORDER BY handle_key, id FOR UPDATE
+-- Lock the current working records with the given handle keys, with their salience.
+SELECT r.id, r.scope, r.sensitivity, r.handle_key, r.updated_at, r.payload, r.sealed, r.state, r.created_at, s.s, s.t0,
+  s.curve, s.half_life_s, s.min_salience, s.max_age_s, s.reinforcement_gain, s.params, s.pinned, s.deletion_policy,
+  s.last_reinforced_at
+FROM record r JOIN salience s ON s.tenant = r.tenant AND s.id = r.id
+WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:keys AS bytea[])) AND r.type = 2 AND r.state = 1
+ORDER BY r.handle_key, r.id FOR UPDATE
 
 -- postpone_link_request --
 -- Set the time of the next attempt of a link request.

@@ -182,19 +182,16 @@ class Reader:
         ]
 
 
-_STATUS = {
-    RecordState.ACTIVE: "active",
-    RecordState.CONTESTED: "contested",
-    RecordState.SUPERSEDED: "retracted",
-    RecordState.RETRACTED: "retracted",
-}
-
-
 def payload_of(row: Mapping[Any, Any]) -> Any:
-    """Return the stored payload; that of a fact includes its revision status, which follows from the record's state."""
+    """Return the stored payload; that of a fact includes its revision status, which follows from the record's state.
+
+    The RFC has no status for a superseded fact, so that has none: `superseded_by` says it.
+    """
     payload = row["payload"]
     if row["type"] == MemoryType.SEMANTIC and payload is not None:
-        payload["revision"] = {**payload.get("revision", {}), "status": _STATUS[RecordState(row["state"])]}
+        revision = {key: value for key, value in payload.get("revision", {}).items() if key != "status"}
+        state = RecordState(row["state"])
+        payload["revision"] = revision if state is RecordState.SUPERSEDED else {**revision, "status": state.label}
     return payload
 
 

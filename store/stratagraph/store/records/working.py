@@ -12,17 +12,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
+from stratagraph.store.model.salience import Salience
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.episodes import Thread
+from stratagraph.store.records.reading import salience_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingRecord:
-    """The locked working record of a thread: its id, the time of its last update, and its decrypted payload."""
+    """The locked working record of a thread: its id, the time of its last update, decrypted payload and salience."""
 
     id: UUID
     updated_at: datetime
     payload: Mapping[str, Any]
+    salience: Salience
 
 
 async def lock_working(
@@ -45,6 +48,7 @@ async def lock_working(
             id=row["id"],
             updated_at=row["updated_at"],
             payload=row["payload"] if content is None else content["payload"],
+            salience=salience_of(row),
         )
         for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True)
     }

@@ -24,6 +24,7 @@ from stratagraph.store.jobs.set_aside import set_aside
 from stratagraph.store.learning.duplicates import (
     claim_due,
     clear_compared,
+    count_due,
     next_group,
     queue_set_aside,
     withdraw_due,
@@ -64,6 +65,10 @@ class Duplicates:
         await self._queue(now)
         async with self._database.background(Role.JOBS) as connection:
             return await next_group(connection, None) is not None
+
+    async def waiting(self, now: datetime, *, most: int) -> int:
+        async with self._database.background(Role.JOBS) as connection:
+            return await count_due(connection, most=most)
 
     async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
         """Compare queued records of the first group that has some; at first, queue what the run has changed, too.

@@ -93,8 +93,11 @@ class Extraction:
         self._has_set_aside = False  # an episode for which the endpoint did not answer
 
     async def is_due(self, now: datetime) -> bool:
+        return await self.waiting(now, most=1) > 0
+
+    async def waiting(self, now: datetime, *, most: int) -> int:
         async with self._database.background(Role.JOBS) as connection:
-            return await count_waiting(connection, below=self._directory.vault.seal_from, now=now, most=1) > 0
+            return await count_waiting(connection, below=self._directory.vault.seal_from, now=now, most=most)
 
     async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
         """Read one part of the episode that has waited longest; None if none is left that the budgets suffice for.

@@ -23,7 +23,7 @@ from stratagraph.store.keys.sealing.envelope import key_id_of, open_sealed, seal
 from stratagraph.store.keys.sealing.master import MasterKey
 from stratagraph.store.model.canonical import KEY_BYTES
 from stratagraph.store.model.enums import Sensitivity
-from stratagraph.store.model.errors import Misconfigured, StratagraphError
+from stratagraph.store.model.errors import Misconfigured, StoreUnavailable, StratagraphError
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.queries import fetch
@@ -178,14 +178,14 @@ class Keyring:
         """Return a sealer with the newest key, whose row is locked until the transaction of `connection` ends.
 
         Makes the tenant's first key if there is none. Raises Misconfigured if that needs a master key and there is
-        none, StratagraphError if the keys are deleted at the same time.
+        none, StoreUnavailable if the keys are deleted at the same time.
         """
         newest = await self._lock_newest(connection)
         if newest is None:
             await self.add_key()
             newest = await self._lock_newest(connection)
         if newest is None:
-            raise StratagraphError(f"The data keys of tenant {self.tenant} were deleted during this write; try again.")
+            raise StoreUnavailable(f"The data keys of tenant {self.tenant} were deleted during this write; try again.")
         key_id, created_at = newest
         key = self._keys.get(key_id)
         if key is None or key.created_at != created_at:
