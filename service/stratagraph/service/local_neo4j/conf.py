@@ -47,12 +47,15 @@ def write_conf(home: Path, version: str, *, ports: Ports, browser: bool, heap: s
         f"server.http.listen_address=127.0.0.1:{ports.http}",
         f"server.http.advertised_address=127.0.0.1:{ports.http}",
         "server.https.enabled=false",
-        # There is no authentication, so a web page of another origin must not be able to query over HTTP:
-        # the server serves the Browser's pages only, and no other origin may read them.
+        # HTTP serves the Browser's pages only and answers no queries, and no other origin may read it.
         "server.http_enabled_modules=BROWSER",
         "dbms.security.http_access_control_allow_origin=http://127.0.0.1",
-        "dbms.security.auth_enabled=false",
+        "dbms.security.auth_enabled=true",
+        # Otherwise a web page could lock the service out by wrong passwords. Ours is too long to be guessed.
+        "dbms.security.auth_max_failed_attempts=0",
+        # Community cannot turn LOAD CSV off: it may read no file, and connect to no address.
         "dbms.security.allow_csv_import_from_file_urls=false",
+        "internal.dbms.cypher_ip_blocklist=0.0.0.0/0,::/0",
         "dbms.usage_report.enabled=false",
         "client.allow_telemetry=false",
         f"server.memory.heap.initial_size={heap}",
@@ -77,7 +80,7 @@ def line_with_data(home: Path) -> Line | None:
 
     If it has data of several lines, the one that the server was started with last.
     """
-    found = [line for line in LINES if (home / _data_folder(line) / "databases").is_dir()]
+    found = [line for line in LINES if (data_folder(home, line) / "databases").is_dir()]
     if len(found) > 1 and conf_file(home).exists():
         settings = conf_file(home).read_text(encoding="utf-8").splitlines()
         found.sort(key=lambda line: _data_setting(line) not in settings)
@@ -100,9 +103,10 @@ def conf_file(home: Path) -> Path:
     return home / "conf" / "neo4j.conf"
 
 
-def _data_folder(line: Line) -> str:
-    return f"data-{line.name}"
+def data_folder(home: Path, line: Line) -> Path:
+    """Return the folder of the store of a release line."""
+    return home / f"data-{line.name}"
 
 
 def _data_setting(line: Line) -> str:
-    return f"server.directories.data={_data_folder(line)}"
+    return f"server.directories.data=data-{line.name}"
