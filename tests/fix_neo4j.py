@@ -23,7 +23,7 @@ import pytest
 
 from stratagraph.graph_sync.statements import SCHEMA, relation_constraint
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer, choose_version, find_javas, server
-from stratagraph.service.local_neo4j.conf import conf_file, write_conf
+from stratagraph.service.local_neo4j.conf import WITH_PASSWORD, conf_file, write_conf
 from stratagraph.service.local_neo4j.files import browser_jars, server_jars
 from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
@@ -34,7 +34,6 @@ GIVEN = "STRATAGRAPH_TEST_NEO4J_URI"
 # The user's ordinary cache, so that the test runs of all checkouts together download the jars once.
 CACHE = platformdirs.user_cache_path("stratagraph") / "neo4j"
 
-WITH_PASSWORD = "dbms.security.auth_enabled=true"
 KEEPING_PLANS = "dbms.cypher.min_replan_interval=24h\n"
 
 

@@ -251,6 +251,12 @@ def test_a_password_that_was_changed_in_neo4j_is_an_error_and_deleting_the_file_
     again = local.start()
     assert credentials(again.home) not in (None, before, ("neo4j", "chosen-by-a-user"))
     assert ask(again, "MATCH (n:Kept) RETURN count(n)") == 1
+    # An earlier version may be used in between: it leaves the password file, and does not use it.
+    local.stop()
+    start_as_earlier_versions_did(local)
+    steps: list[str] = []
+    local.start(on_step=steps.append)
+    assert any("restarting it with a password" in step for step in steps)
 
 
 def test_a_server_that_cannot_start_raises_the_reason_and_leaves_no_process(local: LocalNeo4j) -> None:

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 from stratagraph.service.cli.neo4j import app
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, choose_version, files, find_javas, server
-from stratagraph.service.local_neo4j.conf import conf_file, line_with_data, write_conf
+from stratagraph.service.local_neo4j.conf import asks_for_password, conf_file, line_with_data, write_conf
 from stratagraph.service.local_neo4j.files import (
     BROWSER_VERSION,
     ENTRY_POINT_DEFAULT,
@@ -464,6 +464,14 @@ class TestPassword:
                 assert [folder.exists() for folder in folders] == [password == last] * 2
                 assert kept.exists()
                 last = password
+
+    def test_a_server_of_an_earlier_version_is_known_by_its_configuration(self, tmp_path: Path) -> None:
+        assert not asks_for_password(tmp_path)
+        write_conf(tmp_path, LONG_TERM.version, ports=Ports(bolt=1, http=2), browser=False, heap="1m", page_cache="1m")
+        assert asks_for_password(tmp_path)
+        conf = conf_file(tmp_path)
+        conf.write_text(conf.read_text().replace("auth_enabled=true", "auth_enabled=false"))
+        assert not asks_for_password(tmp_path)
 
     def test_two_homes_have_different_passwords(self, tmp_path: Path) -> None:
         assert ensure_credentials(tmp_path / "a") != ensure_credentials(tmp_path / "b")

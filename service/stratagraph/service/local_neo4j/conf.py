@@ -30,6 +30,9 @@ JVM_FLAGS: Final = (
 )
 
 
+WITH_PASSWORD: Final = "dbms.security.auth_enabled=true"
+
+
 def write_conf(home: Path, version: str, *, ports: Ports, browser: bool, heap: str, page_cache: str) -> Path:
     """Rewrite conf/neo4j.conf and return its folder. A transaction may use at most half the heap.
 
@@ -50,7 +53,7 @@ def write_conf(home: Path, version: str, *, ports: Ports, browser: bool, heap: s
         # HTTP serves the Browser's pages only and answers no queries, and no other origin may read it.
         "server.http_enabled_modules=BROWSER",
         "dbms.security.http_access_control_allow_origin=http://127.0.0.1",
-        "dbms.security.auth_enabled=true",
+        WITH_PASSWORD,
         # Otherwise a web page could lock the service out by wrong passwords. Ours is too long to be guessed.
         "dbms.security.auth_max_failed_attempts=0",
         # Community cannot turn LOAD CSV off: it may read no file, and connect to no address.
@@ -73,6 +76,12 @@ def write_conf(home: Path, version: str, *, ports: Ports, browser: bool, heap: s
     conf.parent.mkdir(parents=True, exist_ok=True)
     conf.write_text("\n".join(settings) + "\n", encoding="utf-8")
     return conf.parent
+
+
+def asks_for_password(home: Path) -> bool:
+    """Return whether the server was started with a password, as earlier versions did not."""
+    conf = conf_file(home)
+    return conf.exists() and WITH_PASSWORD in conf.read_text(encoding="utf-8").splitlines()
 
 
 def line_with_data(home: Path) -> Line | None:

@@ -25,7 +25,7 @@ def password_file(home: Path) -> Path:
 def credentials(home: Path) -> tuple[str, str] | None:
     """Return the user name and the password; None for a home that an earlier version started without a password."""
     try:
-        password = password_file(home).read_text(encoding="utf-8").rstrip("\r\n")
+        password = password_file(home).read_text(encoding="utf-8", errors="replace").rstrip("\r\n")
     except FileNotFoundError:
         return None
     return (USER, password) if password else None
@@ -60,7 +60,7 @@ def admit_only(data: Path, user: str, password: str) -> None:
     """
     file = data / "dbms" / "auth.ini"
     wanted = _auth_line(user, password)
-    if file.exists() and file.read_text(encoding="utf-8") == wanted:
+    if file.exists() and file.read_bytes() == wanted.encode():
         return
     for folder in (data / "databases" / "system", data / "transactions" / "system"):
         if folder.exists():

@@ -16,6 +16,7 @@ import psutil
 
 from stratagraph.service.local_neo4j.conf import (
     JVM_FLAGS,
+    asks_for_password,
     conf_file,
     data_folder,
     line_with_data,
@@ -94,7 +95,7 @@ class LocalNeo4j:
         with self._lock("Another process is starting or stopping the server; waiting for it.", on_step):
             if found := self.running():
                 same = version in (None, found.version)
-                has_password = self.credentials() is not None
+                has_password = asks_for_password(self.home) and self.credentials() is not None
                 if same and has_password and (found.browser or not browser):
                     on_step(f"Neo4j {found.version} is already running (process {found.pid}).")
                     return found
