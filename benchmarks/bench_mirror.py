@@ -12,7 +12,7 @@ from uuid import UUID
 
 import typer
 from bench_visible import Rate, measure_visible
-from graphs import Filled, neo4j_server
+from graphs import Filled, mirror_in, neo4j_server
 from harness import Bound, Case, Store, interleaved, machine, percentile, progress, report, server, store, trust
 from sqlalchemy import text
 
@@ -20,6 +20,7 @@ from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, MirrorBat
 from stratagraph.graph_sync.mapping import as_columns, node, relation, relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
+from stratagraph.service.local_neo4j import LocalServer
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
@@ -194,8 +195,8 @@ def _by_name(rows: Rows, names: Names) -> list[Group]:
 
 
 @asynccontextmanager
-async def both(url: str, bolt: str, records: int) -> AsyncIterator[Both]:
-    async with store(url, "mirror") as where, Watched(bolt, user=None, password=None, database="neo4j") as mirror:
+async def both(url: str, neo4j: LocalServer, records: int) -> AsyncIterator[Both]:
+    async with store(url, "mirror") as where, mirror_in(neo4j, Watched) as mirror:
         filled = Filled(
             where=where, mirror=mirror, caller=await where.directory.resolve(trust()), records=records, per_record=2
         )
@@ -231,8 +232,8 @@ async def _log_everything(where: Store) -> None:
             )
 
 
-async def _throughput(url: str, bolt: str, *, records: int) -> tuple[dict[str, Any], Bound]:
-    async with both(url, bolt, records) as two:
+async def _throughput(url: str, neo4j: LocalServer, *, records: int) -> tuple[dict[str, Any], Bound]:
+    async with both(url, neo4j, records) as two:
         recorded = await two.record()
 
         async def write_only() -> None:
@@ -270,8 +271,8 @@ async def _throughput(url: str, bolt: str, *, records: int) -> tuple[dict[str, A
     )
 
 
-async def _visible(url: str, bolt: str, *, records: int, seconds: float) -> tuple[dict[str, Any], Bound]:
-    figures = await measure_visible(url, bolt, rates=(Rate(RATE, batch=BATCH),), records=records, seconds=seconds)
+async def _visible(url: str, neo4j: LocalServer, *, records: int, seconds: float) -> tuple[dict[str, Any], Bound]:
+    figures = await measure_visible(url, neo4j, rates=(Rate(RATE, batch=BATCH),), records=records, seconds=seconds)
     p95 = figures[f"{RATE} writes/s, {BATCH} a transaction"]["p95_ms"]
     return figures, Bound(name="p95 until visible, ms", value=p95, limit=VISIBLE_MS)
 
@@ -294,10 +295,10 @@ def main(
     if quick:
         records, seconds = 2_000, 10.0
     with server() as url:
-        with neo4j_server(heap, page_cache) as bolt:
-            throughput, least = asyncio.run(_throughput(url, bolt, records=records))
-        with neo4j_server(heap, page_cache) as bolt:
-            visible, most = asyncio.run(_visible(url, bolt, records=min(records, 10_000), seconds=seconds))
+        with neo4j_server(heap, page_cache) as neo4j:
+            throughput, least = asyncio.run(_throughput(url, neo4j, records=records))
+        with neo4j_server(heap, page_cache) as neo4j:
+            visible, most = asyncio.run(_visible(url, neo4j, records=min(records, 10_000), seconds=seconds))
         about = machine(url)
     report("mirror", {"throughput": throughput, "visible": visible}, bounds=[least, most], machine=about)
 

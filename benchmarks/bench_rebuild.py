@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from graphs import Filled, neo4j_server
+from graphs import Filled, mirror_in, neo4j_server
 from harness import machine, progress, report, server, store, trust
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
+from stratagraph.service.local_neo4j import LocalServer
 
 
-async def _measure(url: str, bolt: str, *, records: int, per_record: int) -> dict[str, Any]:
-    async with store(url, "rebuild") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+async def _measure(url: str, neo4j: LocalServer, *, records: int, per_record: int) -> dict[str, Any]:
+    async with store(url, "rebuild") as where, mirror_in(neo4j, Mirror) as mirror:
         filled = Filled(
             where=where,
             mirror=mirror,
@@ -112,8 +113,8 @@ def main(
 
     Prints one JSON document.
     """
-    with server() as url, neo4j_server(heap, page_cache) as bolt:
-        figures = asyncio.run(_measure(url, bolt, records=5_000 if quick else records, per_record=per_record))
+    with server() as url, neo4j_server(heap, page_cache) as neo4j:
+        figures = asyncio.run(_measure(url, neo4j, records=5_000 if quick else records, per_record=per_record))
         about = machine(url)
     report("rebuild", figures, bounds=[], machine=about)
 

@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import psutil
 import psycopg
 import typer
 from bench_visible import Writer, following
-from graphs import Filled, neo4j_server
+from graphs import Filled, mirror_in, neo4j_server
 from harness import Bound, machine, progress, report, server, store, summary, trust
 from psycopg.rows import dict_row
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
+from stratagraph.service.local_neo4j import LocalServer
 
 UNDONE_S = 600.0  # an edit must be undone within this time, at 10⁵ records
 SPREAD_S = 300.0  # time over which the edits are made: a round of the scrub
@@ -88,15 +88,12 @@ class Made:
 class Processor:
     """The processor time of Postgres, Neo4j and the worker, with their child processes, in seconds."""
 
-    def __init__(self, url: str, bolt: str, worker: int) -> None:
+    def __init__(self, url: str, neo4j: LocalServer, worker: int) -> None:
         with psycopg.connect(url) as connection:
             row = connection.execute("SHOW data_directory").fetchone()
         assert row is not None  # SHOW always answers
         postgres = int((Path(row[0]) / "postmaster.pid").read_text().split()[0])
-        port = urlsplit(bolt).port
-        listening = [one for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
-        neo4j = next(one.pid for one in listening if one.laddr and one.laddr.port == port)
-        pids = {"worker": worker, "postgres": postgres, "neo4j": neo4j}
+        pids = {"worker": worker, "postgres": postgres, "neo4j": neo4j.pid}
         self._processes = {name: psutil.Process(pid) for name, pid in pids.items()}
 
     def used(self) -> dict[str, float]:
@@ -183,9 +180,9 @@ class Watch:
 
 
 async def _measure(
-    url: str, bolt: str, *, records: int, per_record: int, edits: int, writes: float, spread_s: float
+    url: str, neo4j: LocalServer, *, records: int, per_record: int, edits: int, writes: float, spread_s: float
 ) -> tuple[dict[str, Any], Bound]:
-    async with store(url, "scrub") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+    async with store(url, "scrub") as where, mirror_in(neo4j, Mirror) as mirror:
         caller = await where.directory.resolve(trust())
         filled = Filled(where=where, mirror=mirror, caller=caller, records=records, per_record=per_record)
         with progress() as bars:
@@ -196,9 +193,9 @@ async def _measure(
         # Half of the records are written to, the others are edited.
         writer = Writer(where.url, caller.tenant.id, range(records // 2), writes, 1)
         chosen = random.Random(13).sample(range(records // 2, records), edits)
-        with following(where.url, bolt) as process:
+        with following(where.url, neo4j) as process:
             writing = asyncio.create_task(asyncio.to_thread(writer.run)) if writes else None
-            processor = Processor(where.url, bolt, process)
+            processor = Processor(where.url, neo4j, process)
             watch = Watch(mirror, where.url, caller.tenant.id, processor, [], [])
             began = time.monotonic()
             try:
@@ -248,11 +245,11 @@ def main(
     """
     if quick:
         records = 2_000
-    with server() as url, neo4j_server(heap, page_cache) as bolt:
+    with server() as url, neo4j_server(heap, page_cache) as neo4j:
         figures, bound = asyncio.run(
             _measure(
                 url,
-                bolt,
+                neo4j,
                 records=records,
                 per_record=per_record,
                 edits=edits,

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from graphs import SCOPES, SNAPSHOT, Filled, neo4j_server
+from graphs import SCOPES, SNAPSHOT, Filled, mirror_in, neo4j_server
 from harness import (
     Bound,
     Case,
@@ -130,8 +130,8 @@ async def _graph(url: str, records: int, heap: str, page_cache: str) -> AsyncIte
             with progress() as bars:
                 await filled.fill_truth(bars)
                 await filled.write_files(Path(path), bars)
-            with neo4j_server(heap, page_cache, Path(path)) as bolt:
-                async with Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+            with neo4j_server(heap, page_cache, Path(path)) as neo4j:
+                async with mirror_in(neo4j, Mirror) as mirror:
                     filled = replace(filled, mirror=mirror)
                     await filled.make_mirror()
                     yield filled

@@ -20,11 +20,13 @@ from uuid import UUID
 
 import psycopg
 import typer
-from graphs import LOGGED_WRITE, Filled, neo4j_server
+from graphs import LOGGED_WRITE, Filled, mirror_in, neo4j_server
 from harness import machine, percentile, progress, report, server, store, trust
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
+from stratagraph.service.local_neo4j import LocalServer
+from stratagraph.service.local_neo4j.password import USER
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def _writers(url: str, tenant: int, records: int, rate: Rate) -> list[Writer]:
 
 
 @contextmanager
-def following(url: str, bolt: str) -> Iterator[int]:
+def following(url: str, neo4j: LocalServer) -> Iterator[int]:
     """Run `stratagraph sync run` in a process of its own; yield its id."""
     with tempfile.TemporaryDirectory() as directory:
         process = subprocess.Popen(
@@ -87,7 +89,9 @@ def following(url: str, bolt: str) -> Iterator[int]:
             env=os.environ
             | {
                 "STRATAGRAPH_DATABASE_URL": url,
-                "STRATAGRAPH_NEO4J_URI": bolt,
+                "STRATAGRAPH_NEO4J_URI": neo4j.bolt,
+                "STRATAGRAPH_NEO4J_USER": USER,
+                "STRATAGRAPH_NEO4J_PASSWORD_FILE": str(neo4j.password_file),
                 "STRATAGRAPH_MASTER_KEY": base64.b64encode(bytes(32)).decode(),
                 "STRATAGRAPH_DATA_DIR": directory,
                 "STRATAGRAPH_LOG_LEVEL": "error",
@@ -122,10 +126,10 @@ async def _watched(mirror: Mirror, writers: Sequence[Writer], seconds: float) ->
 
 
 async def measure_visible(
-    url: str, bolt: str, *, rates: Sequence[Rate], records: int, seconds: float
+    url: str, neo4j: LocalServer, *, rates: Sequence[Rate], records: int, seconds: float
 ) -> dict[str, Any]:
     """Return the time from commit to mirror at each rate, the worker in a process of its own."""
-    async with store(url, "visible") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+    async with store(url, "visible") as where, mirror_in(neo4j, Mirror) as mirror:
         filled = Filled(
             where=where, mirror=mirror, caller=await where.directory.resolve(trust()), records=records, per_record=1
         )
@@ -135,7 +139,7 @@ async def measure_visible(
         await worker.run_once()  # rebuilds the mirror
         await worker.release()
         figures: dict[str, Any] = {"records": records}
-        with following(where.url, bolt):
+        with following(where.url, neo4j):
             for rate in rates:
                 writers = _writers(where.url, filled.caller.tenant.id, records, rate)
                 writing = [asyncio.create_task(asyncio.to_thread(writer.run)) for writer in writers]
@@ -166,8 +170,8 @@ def main(
     """
     if quick:
         records, seconds = 2_000, 10.0
-    with server() as url, neo4j_server(heap, page_cache) as bolt:
-        figures = asyncio.run(measure_visible(url, bolt, rates=RATES, records=records, seconds=seconds))
+    with server() as url, neo4j_server(heap, page_cache) as neo4j:
+        figures = asyncio.run(measure_visible(url, neo4j, rates=RATES, records=records, seconds=seconds))
         about = machine(url)
     report("visible", figures, bounds=[], machine=about)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import platformdirs
 import psycopg
@@ -21,7 +21,8 @@ from sqlalchemy import text
 from stratagraph.graph_sync.checkpoints import checkpoint_key
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import SCHEMA
-from stratagraph.service.local_neo4j import LINES, LocalNeo4j
+from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer
+from stratagraph.service.local_neo4j.password import credentials
 from stratagraph.store.feed.snapshots import SHARDS
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.words import DIMENSIONS
@@ -61,10 +62,12 @@ FILL_RELATIONS = """
 """
 MIRROR_POSITION = "UNWIND $keys AS k CREATE (:SyncCheckpoint {k: k, gen: $gen, snapshot: $snapshot})"
 
+M = TypeVar("M", bound=Mirror)
+
 
 @contextmanager
-def neo4j_server(heap: str, page_cache: str, files: Path | None = None) -> Iterator[str]:
-    """Run a Neo4j of the long-term line in a temporary directory; yield its Bolt address.
+def neo4j_server(heap: str, page_cache: str, files: Path | None = None) -> Iterator[LocalServer]:
+    """Run a Neo4j of the long-term line in a temporary directory.
 
     With `files`, import the graph that `Filled.write_files` wrote there.
     """
@@ -75,10 +78,15 @@ def neo4j_server(heap: str, page_cache: str, files: Path | None = None) -> Itera
         if files is not None:
             people.print("importing into Neo4j")
             import_files(home, cache, files)
-        yield local.start(version=LINES[1].version, heap=heap, page_cache=page_cache).bolt
+        yield local.start(version=LINES[1].version, heap=heap, page_cache=page_cache)
     finally:
         local.stop()
         shutil.rmtree(home, ignore_errors=True)
+
+
+def mirror_in(server: LocalServer, kind: type[M]) -> M:
+    """Return a mirror of the class `kind` in a server."""
+    return kind(server.bolt, user=None, password=None, database="neo4j", credentials=lambda: credentials(server.home))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,13 +18,13 @@ import psutil
 import psycopg
 import pytest
 from fix_memory import SPARING_S, until
-from fix_neo4j import LONG_TERM
+from fix_neo4j import LONG_TERM, write_conf_without_password
 from fix_service import MASTER_KEY, Service, environment, running
 
 from stratagraph.graph_sync.worker import CONSUMER, mirror_feed
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.service.local_neo4j import choose_version, find_javas
-from stratagraph.service.local_neo4j.conf import JVM_FLAGS, write_conf
+from stratagraph.service.local_neo4j.conf import JVM_FLAGS
 from stratagraph.service.local_neo4j.files import entry_point, server_jars
 from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.service.local_neo4j.ready import answers
@@ -107,11 +107,9 @@ class OwnNeo4j:
         version, java = choose_version(LONG_TERM.version, find_javas())
         jars = server_jars(self._cache, version, java, print)
         ports = Ports(bolt=self._port, http=self._port)  # HTTP is off
-        conf = write_conf(self._home, version, ports=ports, browser=False, heap=HEAP, page_cache=PAGE_CACHE)
-        file = conf / "neo4j.conf"
-        settings = file.read_text()
-        # Otherwise each statement is planned again every 10 s in a small graph, which takes much processor time.
-        file.write_text(f"{settings}dbms.cypher.min_replan_interval=24h\n")
+        conf = write_conf_without_password(
+            self._home, version, ports=ports, browser=False, heap=HEAP, page_cache=PAGE_CACHE
+        )
         command = [
             *(
                 str(java.executable),

@@ -23,7 +23,7 @@ import pytest
 
 from stratagraph.graph_sync.statements import SCHEMA, relation_constraint
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer, choose_version, find_javas, server
-from stratagraph.service.local_neo4j.conf import conf_file, write_conf
+from stratagraph.service.local_neo4j.conf import WITH_PASSWORD, conf_file, write_conf
 from stratagraph.service.local_neo4j.files import browser_jars, server_jars
 from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
@@ -33,6 +33,8 @@ NEWER, LONG_TERM = LINES
 GIVEN = "STRATAGRAPH_TEST_NEO4J_URI"
 # The user's ordinary cache, so that the test runs of all checkouts together download the jars once.
 CACHE = platformdirs.user_cache_path("stratagraph") / "neo4j"
+
+KEEPING_PLANS = "dbms.cypher.min_replan_interval=24h\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,7 @@ def quick_java() -> Iterator[None]:
     ) -> Path:
         folder = write_conf(home, version, ports=ports, browser=browser, heap=heap, page_cache=page_cache)
         with conf_file(home).open("a", encoding="utf-8") as conf:
-            conf.write("dbms.cypher.min_replan_interval=24h\n")
+            conf.write(KEEPING_PLANS)
         return folder
 
     options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
@@ -139,9 +141,26 @@ def clean_neo4j(neo4j_server: LocalServer | GivenServer) -> str:
     return neo4j_server.bolt
 
 
-def wipe(bolt: str) -> None:
+def write_conf_without_password(
+    home: Path, version: str, *, ports: Ports, browser: bool, heap: str, page_cache: str
+) -> Path:
+    """Write the configuration of a server that asks for no password, as a server that STRATAGRAPH_TEST_NEO4J_URI names.
+
+    Such a server accepts any password, too.
+    """
+    folder = write_conf(home, version, ports=ports, browser=browser, heap=heap, page_cache=page_cache)
+    conf = conf_file(home)
+    text = conf.read_text(encoding="utf-8")
+    assert text.count(WITH_PASSWORD) == 1
+    # Otherwise each statement is planned again every 10 s in a small graph, which takes much processor time.
+    text = text.replace(WITH_PASSWORD, "dbms.security.auth_enabled=false") + KEEPING_PLANS
+    conf.write_text(text, encoding="utf-8")
+    return folder
+
+
+def wipe(bolt: str, auth: tuple[str, str] | None = None) -> None:
     """Delete all nodes, and all constraints except the mirror's, which take longer to create than a test runs."""
-    with neo4j.GraphDatabase.driver(bolt) as driver, driver.session() as session:
+    with neo4j.GraphDatabase.driver(bolt, auth=auth) as driver, driver.session() as session:
         for name in session.run("SHOW CONSTRAINTS YIELD name WHERE NOT name ENDS WITH '_key' RETURN name").value():
             session.run(f"DROP CONSTRAINT {_quoted(name)}").consume()
         session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS").consume()
@@ -263,6 +282,7 @@ def _started(version: str, home: Path, cache: Path, options: str = "") -> Iterat
     local = LocalNeo4j(home, cache)
     with _skipped_without_neo4j(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", options, prepend=" ")
+        patch.setattr(server, "write_conf", write_conf_without_password)
         started = local.start(version=version)
     try:
         yield started

@@ -272,9 +272,9 @@ async def _revise(memory: Memory, kept: dict[str, UUID]) -> None:
     kept["lone"] = (await memory.remember(SourceKind.EVENT, lone, scope=SCOPE)).primary.id
 
 
-async def sync_mirror(memory: Memory, bolt: str) -> None:
+async def sync_mirror(memory: Memory, bolt: str, auth: tuple[str, str] | None = None) -> None:
     """Let a worker mirror all records into the Neo4j at `bolt`."""
-    async with Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+    async with Mirror(bolt, user=None, password=None, database="neo4j", credentials=lambda: auth) as mirror:
         worker = SyncWorker(memory.database, memory.directory, mirror, SyncConfig())
         await worker.run_once()
         await worker.release()

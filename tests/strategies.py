@@ -18,6 +18,7 @@ from stratagraph.store.model.payloads import PAYLOADS
 from stratagraph.store.model.predicates import INVERSES, fact_predicate
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
+from stratagraph.store.model.visible_text import is_blank
 
 Json = dict[str, Any]
 
@@ -48,7 +49,7 @@ _letters = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 texts = st.text(_letters, max_size=8) | st.sampled_from(
     ["naïve Ärger", "記憶", "🧠", "a\u0301", 'O\'Hara \\ "x"', "\u2028"]
 )
-names = texts.filter(str.strip)
+names = texts.filter(lambda text: not is_blank(text))
 times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 stamps = times.map(rfc3339)
 shares = st.floats(0, 1)

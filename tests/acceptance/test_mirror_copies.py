@@ -103,7 +103,9 @@ async def own(
         return running.bolt if running is not None else None
 
     try:
-        async with Mirror(first.bolt, user=None, password=None, database="neo4j", locate=locate) as mirror:
+        async with Mirror(
+            first.bolt, user=None, password=None, database="neo4j", locate=locate, credentials=local.credentials
+        ) as mirror:
             own = OwnMirror(memory, mirror)
             own.local = local
             running = asyncio.create_task(own.worker.run())

@@ -25,6 +25,7 @@ from story import capture_story, sync_mirror
 
 from stratagraph.graph_sync.browser import BUNDLE_FOLDER, SavedQuery, saved_queries, style_sheet, write_kit
 from stratagraph.service.local_neo4j import LocalNeo4j, LocalServer
+from stratagraph.service.local_neo4j.password import credentials
 
 PICTURES = os.environ.get("STRATAGRAPH_TEST_PICTURES")
 pytestmark = pytest.mark.neo4j
@@ -112,7 +113,10 @@ class Visit:
 
         await self.page.route("**/*", block_other_hosts)
         await self.page.goto(server.browser, wait_until="load")
-        await self.page.get_by_test_id("authenticationMethod").select_option(label="No authentication")
+        user, password = login(server)
+        await self.page.get_by_test_id("authenticationMethod").select_option(label="Username / Password")
+        await self.page.get_by_test_id("username").fill(user)
+        await self.page.get_by_test_id("password").fill(password)
         await self.page.get_by_test_id("connect").click()
         await self.frame(":play start").wait_for()
 
@@ -203,11 +207,17 @@ class Visit:
         await frame.get_by_title("Fullscreen", exact=True).wait_for()
 
 
+def login(server: LocalServer) -> tuple[str, str]:
+    found = credentials(server.home)
+    assert found is not None
+    return found
+
+
 @pytest.fixture
 async def visit(chromium: str, memory: Memory, server: LocalServer) -> AsyncIterator[Visit]:
-    wipe(server.bolt)
+    wipe(server.bolt, login(server))
     await capture_story(memory)
-    await sync_mirror(memory, server.bolt)
+    await sync_mirror(memory, server.bolt, login(server))
     async with open_page(chromium, width=1200, height=750) as page:
         visit = Visit(page)
         await visit.connect(server)

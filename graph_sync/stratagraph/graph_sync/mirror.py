@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from neo4j import Address, AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, Query
-from neo4j.exceptions import AuthError, DriverError, Neo4jError
+from neo4j.exceptions import DriverError, Neo4jError
 
 from stratagraph.graph_sync.batches import (
     Checkpoint,
@@ -21,6 +20,7 @@ from stratagraph.graph_sync.batches import (
     save_progress,
     write_batch,
 )
+from stratagraph.graph_sync.driver import PresentCredentials, translated
 from stratagraph.graph_sync.mapping import PLAN_PROPERTIES, RELATIONSHIP_TYPES, RESERVED, VERSION, relationship_type
 from stratagraph.graph_sync.statements import SCHEMA, UUID_PATTERN, of_type, relation_constraint, statement
 from stratagraph.store.feed.changes import Kind
@@ -55,11 +55,14 @@ class Mirror:
         password: str | None,
         database: str,
         locate: Callable[[], str | None] | None = None,
+        credentials: Callable[[], tuple[str, str] | None] | None = None,
     ) -> None:
         """Without `locate`, the server is at `uri`, whose host name is resolved for each new connection.
 
         With it, `uri` is only the form of the address. `locate` returns the present one, None while the server does not
-        run, and is called for each new connection; it may not block.
+        run, and is called for each new connection; it may not block. `credentials`, if given, returns the present user
+        name and password in place of `user` and `password`, or None for a server that asks for none. It is called each
+        time a connection is used; it may not block either.
         """
         self.uri = uri
         self.database = database
@@ -68,7 +71,7 @@ class Mirror:
         try:
             self.driver: AsyncDriver = AsyncGraphDatabase.driver(
                 uri,
-                auth=(user, password or "") if user else None,
+                auth=PresentCredentials(credentials) if credentials else (user, password or "") if user else None,
                 resolver=self._resolve,
                 connection_timeout=CONNECT_TIMEOUT_S,
                 connection_acquisition_timeout=CONNECT_TIMEOUT_S,
@@ -368,33 +371,3 @@ class Mirror:
         async with translated(), self.driver.session(database=self.database) as session:
             result = await session.run(text, parameters)
             await result.consume()
-
-
-@asynccontextmanager
-async def translated() -> AsyncIterator[None]:
-    """Raise MirrorUnavailable in place of driver errors that mean an outage or wrong credentials.
-
-    Any other error of Neo4j, such as a refusal of the data, is raised unchanged.
-    """
-    try:
-        yield
-    except AuthError as error:
-        raise MirrorUnavailable(
-            "Neo4j refuses the credentials; check STRATAGRAPH_NEO4J_USER and STRATAGRAPH_NEO4J_PASSWORD."
-        ) from error
-    except Neo4jError as error:
-        if error.is_retryable() or (error.code or "").startswith("Neo.TransientError"):
-            raise MirrorUnavailable(f"Neo4j cannot answer at present: {error.code}; retry shortly") from error
-        raise
-    except (DriverError, OSError) as error:  # a timeout is an OSError
-        raise _unreachable(error) from error
-    except ValueError as error:
-        if isinstance(error.__cause__, OSError):  # how the driver reports a name server that fails
-            raise _unreachable(error.__cause__) from error
-        raise
-
-
-def _unreachable(error: Exception) -> MirrorUnavailable:
-    return MirrorUnavailable(
-        f"Neo4j cannot be reached: {type(error).__name__}; check that it runs at STRATAGRAPH_NEO4J_URI"
-    )

@@ -18,6 +18,7 @@ from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import EvidenceRequired, InvalidInput
 from stratagraph.store.model.payloads.base import Instant
+from stratagraph.store.model.visible_text import is_blank
 
 KINDS = ("event", "artifact", "tool_call", "observation", "outcome", "human")
 _SOURCE_TYPES = {
@@ -96,7 +97,7 @@ def reference_of(entry: Mapping[str, Any]) -> str | None:
     """Return the reference of the entry's source; None where it has none that is a text and not blank."""
     for key in ("source_id", "ref"):
         value = entry.get(key)
-        if isinstance(value, str) and value.strip():
+        if isinstance(value, str) and not is_blank(value):
             return value
     return None
 

@@ -141,7 +141,14 @@ def mirror_of(settings: Settings) -> Mirror:
         running = local.running()
         return running.bolt if running is not None else None
 
-    return Mirror("bolt://127.0.0.1", user=None, password=None, database="neo4j", locate=locate)
+    return Mirror(
+        "bolt://127.0.0.1",
+        user=None,
+        password=None,
+        database="neo4j",
+        locate=locate,
+        credentials=local.credentials,
+    )
 
 
 def blobs_of(settings: Settings) -> Blobs:

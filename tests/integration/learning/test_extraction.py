@@ -249,8 +249,10 @@ def once(reply: Reply) -> Callable[[dict[str, Any]], Reply | None]:
     return lambda _: replies.pop() if replies else None
 
 
+NEVER = "Mon, 01 Jan 100000000000000 00:00:00 GMT"
 FAULTS = {
     "too many requests": Reply(429, headers={"Retry-After": "0.01"}),
+    "too many requests until the year 10**14": Reply(429, headers={"Retry-After": NEVER}),
     "an error": Reply(500),
     "an answer that does not come": Reply(200, after_s=5.0),
     "half an answer": Reply(200, b'{"choices": [{"message": {"content": "{\\"fac'),
@@ -281,6 +283,29 @@ async def test_an_endpoint_without_schemas_is_asked_without_one_from_then_on(
     assert [body["response_format"]["type"] for body in model.bodies] == ["json_schema", "json_object", "json_object"]
     assert report.cost["requests"] == 3
     assert len(await stated(memory)) == 2
+
+
+async def test_punctuation_invisible_characters_and_numbers_beyond_all_range_are_no_facts(
+    memory: Memory, model: ModelServer
+) -> None:
+    numbers = ["1e400", "100000000000000000000", "9" * 400]
+    said = ["—", "…", "\u200b\u2060", "\u3164", "!?", *numbers]
+    text = f"Ann likes tea, {', '.join(said)} and so on"
+    await episode(memory, text)
+
+    def fact(subject: str, value: str) -> str:
+        named = json.dumps({"subject": subject, "predicate": "likes", "item": 1, "quote": text[:1_000]})
+        return f'{named[:-1]}, "object": {value}}}'
+
+    answers = [fact("Ann", '"tea"'), *(fact("Ann", value) for value in numbers)]
+    answers += [fact("Ann", json.dumps(one)) for one in said[:5]] + [fact(one, '"tea"') for one in said[:5]]
+    model.fault = lambda _: completion(f'{{"facts": [{", ".join(answers)}]}}')
+    report = await extract(memory, model)
+    assert await stated(memory) == [("Ann", "likes", "tea")]
+    assert sum(report.skips.values()) == len(answers) - 1
+    names = await rows(memory, "SELECT id FROM record WHERE type = 5")
+    found = [await memory.capture.stored_record(memory.trust, row["id"]) for row in names]
+    assert not {one.payload["canonical_name"] for one in found if one is not None and one.payload} & set(said)
 
 
 async def test_an_outage_ends_the_run_and_the_next_one_goes_on(memory: Memory, model: ModelServer) -> None:

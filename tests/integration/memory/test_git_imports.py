@@ -409,3 +409,23 @@ async def test_a_question_about_changes_finds_commits_before_the_files_that_they
     first = [node.record for node in found.nodes[:3]]
     assert [record.type for record in first] == [MemoryType.EPISODIC] * 3
     assert all("Rebuild the mirror" in (record.name or "") for record in first)
+
+
+async def test_names_without_a_visible_character_become_no_entities_and_keep_no_commit_out(
+    memory: Memory, repository: GitRepository
+) -> None:
+    repository.write("\u200b", "unseen\n")
+    repository.write("_", "seen\n")
+    repository.commit("Add two files", author="Sam <sam@example.org>")
+    for author in ("\u200b <\u2060>", "\u3164 <unseen@example.org>"):
+        repository.raw_commit(f"{author} 1700001000 +0000".encode(), b"Change nothing")
+    summary = await imported(memory, repository.path)
+    assert summary.refused == []
+    names = {
+        name
+        for entity in await records(memory, MemoryType.ENTITY)
+        if entity.payload is not None
+        for name in (entity.payload["canonical_name"], *(one["value"] for one in entity.payload.get("aliases") or ()))
+    }
+    assert {"_", "unseen@example.org"} <= names
+    assert not names & {"\u200b", "\u2060", "\u3164"}

@@ -17,6 +17,7 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.propagation import BUDGET, reevaluate
 from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.memory.revise.merged_payloads import merged_entity
 from stratagraph.memory.revise.request import (
     Contest,
     Delete,
@@ -43,6 +44,7 @@ from stratagraph.store.model.errors import (
     StratagraphError,
     VersionConflict,
 )
+from stratagraph.store.model.payloads import parse_payload
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.inserting import NewRelation, insert_relations
 from stratagraph.store.records.locking import lock_records
@@ -193,6 +195,23 @@ async def test_a_fork_needs_conditions_that_exclude_those_of_the_original(memory
                     rationale="overlaps",
                 ),
             )
+
+
+@pytest.mark.parametrize("predicate", ["-", "!!!", "\u200b", " "])
+async def test_a_fork_to_a_predicate_without_a_word_is_refused(memory: Memory, predicate: str) -> None:
+    prod = (await memory.observe("api", "port", 80, conditions={"env": "prod"}, revision_policy="fork")).primary
+    payload = fact(8080, subject="api", predicate=predicate)
+    fork = Fork(record_id=prod.id, payload=payload, conditions={"env": "dev"}, evidence=EVIDENCE, rationale="differs")
+    with pytest.raises(InvalidInput, match="a fork must keep the subject and predicate"):
+        await memory.revision.revise(memory.trust, fork)
+
+
+def test_an_entity_whose_alias_is_not_visible_can_be_merged() -> None:
+    """Earlier versions took such names. A merge drops them, since they cannot be stored again."""
+    unseen = {"canonical_name": "\u200b", "aliases": [{"value": "\u3164"}, {"value": "Annie"}]}
+    merged = merged_entity([{"kind": "entity", "canonical_name": "Ann"}, unseen])
+    assert merged["aliases"] == [{"value": "Annie"}]
+    assert parse_payload(MemoryType.ENTITY, merged)["canonical_name"] == "Ann"
 
 
 async def test_a_contest_marks_both_facts_and_its_resolution_keeps_the_winner(memory: Memory) -> None:

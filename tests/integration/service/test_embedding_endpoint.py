@@ -41,7 +41,7 @@ async def test_each_text_gets_its_own_vector_of_length_one_in_bounded_batches() 
 async def test_an_overloaded_endpoint_is_asked_again_after_the_time_that_it_names() -> None:
     replies = [
         Reply(429, headers={"Retry-After": "0.3"}),
-        Reply(500),
+        Reply(503, headers={"Retry-After": "Mon, 01 Jan 100000000000000 00:00:00 GMT"}),
         Reply(200, b"garbage"),
         Reply(200, b'{"data":3}'),
     ]

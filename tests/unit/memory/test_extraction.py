@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -37,6 +39,39 @@ FACT: dict[str, Any] = {
 
 def item(text: str, number: int = 1) -> Item:
     return Item(role="user", text=text, at=NOON, record=UUID(int=number))
+
+
+SAYS_NOTHING = st.text(
+    st.sampled_from(".,!?…—“”'_-*#@\u200b\u200d\u2060\ufeff\u3164\u2800\u00ad\u0301"), min_size=1, max_size=5
+)
+
+
+@given(said=SAYS_NOTHING)
+def test_punctuation_and_invisible_characters_are_no_fact_even_where_the_text_has_them(said: str) -> None:
+    text = f"Ann likes {said} and {said} likes Ann"
+    facts = [
+        FACT | {"subject": said, "object": "Ann", "quote": text},
+        FACT | {"subject": "Ann", "object": said, "quote": text},
+        FACT | {"subject": said, "object": said, "quote": text},
+    ]
+    read = read_answer(json.dumps({"facts": facts}), [item(text)])
+    assert (read.facts, read.ungrounded) == ((), 3)
+
+
+NUMBERS = st.from_regex(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,4})?", fullmatch=True)
+
+
+@given(number=NUMBERS | st.sampled_from(["NaN", "Infinity", "-Infinity", "1e400", "9" * 5_000, "-" + "9" * 400]))
+def test_any_number_in_an_answer_is_read_as_a_finite_one_or_refused(number: str) -> None:
+    text = f"Ann has {number} or {number.lower()} or inf or nan or Infinity"
+    for object_, place in ((number, "1"), ("3", number)):
+        fact = (
+            f'"subject": "Ann", "predicate": "has", "object": {object_}, "item": {place}, "quote": {json.dumps(text)}'
+        )
+        with suppress(BadAnswer):
+            for read in read_answer(f'{{"facts": [{{{fact}}}]}}', [item(text)]).facts:
+                assert isinstance(read.object, int | float)
+                assert math.isfinite(read.object)
 
 
 OVERSTEPPING: dict[str, Any] = {

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import stat
 import subprocess
 import threading
 import tomllib
@@ -13,15 +14,18 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree as ET
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from stratagraph.service.cli.neo4j import app
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, choose_version, files, find_javas, server
-from stratagraph.service.local_neo4j.conf import conf_file, line_with_data, write_conf
+from stratagraph.service.local_neo4j.conf import asks_for_password, conf_file, line_with_data, write_conf
 from stratagraph.service.local_neo4j.files import (
     BROWSER_VERSION,
     ENTRY_POINT_DEFAULT,
@@ -31,11 +35,17 @@ from stratagraph.service.local_neo4j.files import (
     server_jars,
 )
 from stratagraph.service.local_neo4j.java import Java, Line, line_of, parse_java_version
+from stratagraph.service.local_neo4j.password import (
+    admit_only,
+    credentials,
+    ensure_credentials,
+    password_file,
+)
 from stratagraph.service.local_neo4j.ports import Ports, choose_ports
 from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
 NEWER, LONG_TERM = LINES
-KEYS = {"running", "bolt", "browser", "version", "pid"}
+KEYS = {"running", "bolt", "browser", "version", "pid", "user", "password_file"}
 
 
 def java(major: int, where: str = "java") -> Java:
@@ -411,6 +421,60 @@ class TestRunState:
         (local.home / "run").mkdir(parents=True)
         (local.home / "run" / "server.json").write_text('{"pid": 1')
         assert local.running() is None
+
+
+class TestPassword:
+    @given(
+        text=st.sampled_from([None, "", "\n", "chosen by a user\n", "pä55 wörd"]),
+        modes=st.tuples(st.sampled_from([0o600, 0o644, 0o666]), st.sampled_from([0o700, 0o755, 0o777])),
+        is_interrupted=st.booleans(),
+    )
+    def test_a_home_in_any_state_gets_one_password_that_only_its_owner_can_read(
+        self, text: str | None, modes: tuple[int, int], is_interrupted: bool
+    ) -> None:
+        with TemporaryDirectory() as directory:
+            home = Path(directory) / "neo4j"
+            home.mkdir()
+            if text is not None:
+                password_file(home).write_text(text, encoding="utf-8")
+                password_file(home).chmod(modes[0])
+            if is_interrupted and text is None:
+                (home / "password.part").write_text("half of a pass")
+            home.chmod(modes[1])
+            user, password = ensure_credentials(home)
+            assert user == "neo4j"
+            assert password == text.rstrip() if text is not None and text.strip() else len(password) >= 43
+            assert ensure_credentials(home) == credentials(home) == (user, password)
+            assert [path.name for path in home.iterdir()] == ["password"]
+            assert stat.S_IMODE(home.stat().st_mode) == 0o700
+            assert stat.S_IMODE(password_file(home).stat().st_mode) == 0o600
+
+    @given(passwords=st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=3))
+    def test_a_store_gets_a_new_system_database_only_when_the_password_is_another(self, passwords: list[str]) -> None:
+        with TemporaryDirectory() as directory:
+            data = Path(directory)
+            kept = data / "databases" / "neo4j"
+            kept.mkdir(parents=True)
+            last: str | None = None  # at first a store without a password
+            for password in [*passwords, passwords[-1]]:
+                folders = [data / place / "system" for place in ("databases", "transactions")]
+                for folder in folders:
+                    (folder / "schema").mkdir(parents=True, exist_ok=True)
+                admit_only(data, "neo4j", password)
+                assert [folder.exists() for folder in folders] == [password == last] * 2
+                assert kept.exists()
+                last = password
+
+    def test_a_server_of_an_earlier_version_is_known_by_its_configuration(self, tmp_path: Path) -> None:
+        assert not asks_for_password(tmp_path)
+        write_conf(tmp_path, LONG_TERM.version, ports=Ports(bolt=1, http=2), browser=False, heap="1m", page_cache="1m")
+        assert asks_for_password(tmp_path)
+        conf = conf_file(tmp_path)
+        conf.write_text(conf.read_text().replace("auth_enabled=true", "auth_enabled=false"))
+        assert not asks_for_password(tmp_path)
+
+    def test_two_homes_have_different_passwords(self, tmp_path: Path) -> None:
+        assert ensure_credentials(tmp_path / "a") != ensure_credentials(tmp_path / "b")
 
 
 class TestCommand:

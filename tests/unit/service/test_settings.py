@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import Misconfigured
@@ -97,6 +99,30 @@ def test_a_secret_may_be_in_a_file(tmp_path: Path, name: str, secret: str) -> No
             file.write_bytes(content)
         with pytest.raises(Misconfigured, match=f"STRATAGRAPH_{name.upper()}_FILE: .*{complaint}"):
             Settings.load({}, **others, **{f"{name}_file": file})
+
+
+@pytest.mark.parametrize("name", ["embedder", "extractor"])
+@given(
+    user_info=st.from_regex(r"[a-z0-9.~%-]{1,8}(:[a-z0-9.~%:!]{0,12})?", fullmatch=True),
+    scheme=st.sampled_from(["http", "https"]),
+    rest=st.sampled_from(["h", "h:8080/v1", "[::1]:1/v1", "h/v1?a=b@c"]),
+)
+def test_an_endpoint_has_a_password_in_its_address_or_a_key_and_not_both(
+    name: str, user_info: str, scheme: str, rest: str
+) -> None:
+    def load(address: str, **more: object) -> Settings:
+        return Settings.load({}, **{name: "openai", f"{name}_url": address, f"{name}_model": "m"}, **more)
+
+    key = {f"{name}_key": "s3cret"}
+    load(f"{scheme}://{rest}", **key)
+    load(f"{scheme}://{user_info}@{rest}")
+    with pytest.raises(Misconfigured) as caught:
+        load(f"{scheme}://{user_info}@{rest}", **key)
+    variable = f"STRATAGRAPH_{name.upper()}"
+    assert f"{variable}_URL" in caught.value.message
+    assert f"{variable}_KEY" in caught.value.message
+    assert "s3cret" not in caught.value.message
+    assert f"{user_info}@" not in caught.value.message
 
 
 def test_a_file_with_a_secret_is_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.payloads import parse_payload, parse_working_update
+from stratagraph.store.model.visible_text import is_blank
 
 _GIVEN_PAYLOADS = (MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 
@@ -129,7 +130,7 @@ def _episodic(
     ref = content.get("ref", "")
     if not isinstance(ref, str):
         raise InvalidInput(f"content.ref: must be a string, not {json_type(ref)}", path=["content", "ref"])
-    if ref and not ref.strip():
+    if ref and is_blank(ref):
         raise InvalidInput("content.ref: is blank; give a reference, or leave it out", path=["content", "ref"])
     event: dict[str, Any] = {"t": rfc3339(occurred_at), "event_kind": event_kind, "ref": ref}
     if isinstance(summary, str) and summary:
@@ -156,7 +157,7 @@ def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> D
     ref = request.content.get("ref", "")
     if not isinstance(ref, str):
         raise InvalidInput(f"content.ref: must be a string, not {json_type(ref)}", path=["content", "ref"])
-    if ref and not ref.strip():
+    if ref and is_blank(ref):
         raise InvalidInput("content.ref: is blank; give a reference, or leave it out", path=["content", "ref"])
     content.setdefault("timeline", [])
     payload = parse_payload(MemoryType.EPISODIC, content, path=["content"])
@@ -270,7 +271,7 @@ def _text(content: dict[str, Any], key: str, *, default: str | None = None) -> s
 
 def _thread(content: dict[str, Any]) -> str | None:
     thread = content.get("thread_id")
-    if thread is not None and (not isinstance(thread, str) or not thread.strip() or len(thread) > 512):
+    if thread is not None and (not isinstance(thread, str) or is_blank(thread) or len(thread) > 512):
         given = f"{len(thread)} characters" if isinstance(thread, str) else json_type(thread)
         raise InvalidInput(
             f"content.thread_id: must be a string of 1 to 512 characters that is not blank, not {given}",

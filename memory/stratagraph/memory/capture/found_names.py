@@ -11,6 +11,7 @@ from stratagraph.memory.masking import holds_mask
 from stratagraph.store.model.analysis.folding import folded
 from stratagraph.store.model.analysis.languages import BASE, is_stop_word
 from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.visible_text import says_something
 
 MAX_FOUND = 12  # names of each kind found in a text
 GUESSES = 4 * MAX_FOUND
@@ -39,7 +40,7 @@ def names_in_text(text: str, *, role: str | None = None) -> list[Named]:
     `role` is the speaker of a turn, who is a person unless it is the name of a role, such as `assistant`.
     """
     named = []
-    if role is not None and role.strip() and role.casefold() not in _ROLES:
+    if role is not None and says_something(role) and role.casefold() not in _ROLES:
         named.append(Named(name=role.strip(), predicate="mentions_entity", weight=0.6, type="Person"))
     if holds_mask(text):  # what holds a mask is no name
         text = _SPACED.sub(lambda word: ";" if holds_mask(word[0]) else word[0], text)

@@ -29,6 +29,7 @@ from stratagraph.store.model.payloads import invalid
 from stratagraph.store.model.payloads.base import MAX_NAME, Name, Part
 from stratagraph.store.model.payloads.entity import Alias, Identifier
 from stratagraph.store.model.predicates import reference_predicate
+from stratagraph.store.model.visible_text import is_blank
 
 MAX_MENTIONS = 256  # listed by the caller
 MAX_TERMS = 64  # aliases, and identifiers, of one entry of `context.mentions`
@@ -136,7 +137,7 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
             )
         )
     value, declared = payload["object"], payload.get("object_type")
-    if declared is not None and (not isinstance(declared, str) or not declared.strip()):
+    if declared is not None and (not isinstance(declared, str) or is_blank(declared)):
         raise InvalidInput(
             f"content.object_type: must be the type of an entity, such as Person, not {shown(declared)}",
             path=["content", "object_type"],
@@ -147,7 +148,7 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
             " object_type out, or give a shorter name",
             path=["content", "object"],
         )
-    if declared is not None and (not isinstance(value, str) or not value.strip()):
+    if declared is not None and (not isinstance(value, str) or is_blank(value)):
         raise InvalidInput(
             f"content.object_type: the object is {json_type(value)}, which cannot name an entity; leave object_type"
             " out, or give the entity's name as the object",
@@ -172,7 +173,7 @@ def _may_be_name(text: str, listed: Collection[str]) -> bool:
     """Return whether a text may name an entity: it is in `context.mentions`, or is neither a value nor a sentence."""
     if len(text) > MAX_NAME:
         return False
-    return normalised_name(text) in listed or not (is_value(text) or is_sentence(text))
+    return normalised_name(text) in listed or not (is_blank(text) or is_value(text) or is_sentence(text))
 
 
 def _speaker(draft: Draft) -> str | None:

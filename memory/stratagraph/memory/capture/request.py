@@ -18,6 +18,7 @@ from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivit
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import LEARNED_BY
+from stratagraph.store.model.visible_text import is_blank
 
 MAX_CONTENT_BYTES = 1 << 20  # of content and context together, as JSON
 SHORT = 4_000  # bytes of content and context below which a capture is read within a millisecond
@@ -198,7 +199,7 @@ def _check_label(value: str | None, name: str, *, required: bool = False) -> Non
     if value is None:
         return
     check_json(value, path=[name])
-    if required and not value.strip():
+    if required and is_blank(value):
         raise InvalidInput(f"{name}: must not be blank; give 1 to {MAX_LABEL} characters", path=[name])
     if len(value) > MAX_LABEL:
         raise InvalidInput(f"{name}: {len(value)} characters; at most {MAX_LABEL} are allowed, shorten it", path=[name])

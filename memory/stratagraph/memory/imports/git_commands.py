@@ -1,4 +1,8 @@
-"""Running git, and the repository that an import reads. No command changes the repository."""
+"""Running git, and the repository that an import reads.
+
+No command changes the repository, runs a program that its configuration names, or connects to anywhere: the repository
+may come from anyone.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,13 @@ _REDIRECTIONS = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_NAMESPACE",
 )
+# The repository's configuration is not trusted; that of the user is, whose `safe.directory` must hold. Of all keys that
+# name programs, the commands here use core.fsmonitor, and those of a fetch, which is forbidden. They run no hooks.
+_WITHOUT_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_WITHOUT_FETCHES = {
+    "GIT_NO_LAZY_FETCH": "1",  # of objects that a partial clone lacks; unknown to git before 2.39.4
+    "GIT_ALLOW_PROTOCOL": "",  # none; unlike `protocol.allow`, the repository's configuration cannot except one
+}
 _USER_INFO = re.compile(r"^[^/@]*@")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -30,7 +41,8 @@ class Repository:
 
     `root` identifies it: the hash of the first commit of its main line, which is the same in every clone; in a shallow
     clone, which lacks that commit, a hash of the address that it was cloned from. `shallow` are the commits at whose
-    parents a shallow clone is cut. `commits` is the number of commits, `head` the newest one.
+    parents a shallow clone is cut. `commits` is the number of commits, `head` the newest one. `is_partial` is whether
+    the clone may lack the contents of files.
     """
 
     path: Path
@@ -39,6 +51,7 @@ class Repository:
     head: str
     commits: int
     shallow: frozenset[str] = frozenset()
+    is_partial: bool = False
 
 
 async def open_repository(path: Path) -> Repository:
@@ -54,6 +67,7 @@ async def open_repository(path: Path) -> Repository:
         head=head,
         commits=int(await _text(path, "rev-list", "--count", head)),
         shallow=shallow,
+        is_partial=await _is_partial(path),
     )
 
 
@@ -64,10 +78,10 @@ async def run_git(path: Path, *arguments: str, sent: bytes | None = None) -> byt
     """
     environment = {name: value for name, value in os.environ.items() if name not in _REDIRECTIONS}
     # Objects that `git replace` substitutes would not have the hashes by which commits are recognised.
-    environment |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    environment |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", **_WITHOUT_FETCHES}
     try:
         process = await asyncio.create_subprocess_exec(
-            *("git", "-C", str(path), *arguments),
+            *("git", *_WITHOUT_PROGRAMS, "-C", str(path), *arguments),
             stdin=asyncio.subprocess.PIPE if sent is not None else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -129,6 +143,16 @@ def _name(directory: Path, top: Path | None) -> str:
         top = directory.parent if directory.name == ".git" else directory
     name = top.name.removesuffix(".git") or "repository"
     return os.fsencode(name).decode("utf-8", errors="backslashreplace")[:200]
+
+
+async def _is_partial(path: Path) -> bool:
+    try:
+        await _text(
+            path, "config", "--get-regexp", r"^(remote\..*\.(promisor|partialclonefilter)|extensions\.partialclone)$"
+        )
+    except InvalidInput:  # no such key
+        return False
+    return True
 
 
 async def _shallow_commits(path: Path) -> frozenset[str]:

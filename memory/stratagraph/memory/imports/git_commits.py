@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
 from stratagraph.memory.imports.git_commands import Repository, run_git
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.unicode_forms import normalised
 
 MAX_SUBJECT = 2_000  # characters
@@ -86,17 +87,34 @@ async def list_commits(repository: Repository) -> list[str]:
 
 
 async def read_commits(repository: Repository, ids: Sequence[str]) -> list[Commit]:
-    """Return the commits `ids` in order; one that the repository lacks is left out."""
+    """Return the commits `ids` in order; one that the repository lacks is left out.
+
+    Raises InvalidInput if a partial clone lacks directories, which are not fetched.
+    """
     sent = "".join(f"{sha}\n" for sha in ids).encode()
     objects = dict(_objects(await run_git(repository.path, "cat-file", "--batch", sent=sent)))
     whole = "".join(f"{sha}\n" for sha in ids if sha in objects and sha not in repository.shallow).encode()
-    compared = await run_git(
-        repository.path,
-        *("diff-tree", "--stdin", "-z", "-r", "--root", "-c", "-M", "-l1000", "--no-ext-diff", "--name-status"),
-        sent=whole,
-    )
-    changes = dict(_changes(compared))
+    changes = dict(_changes(await _compared(repository, whole)))
     return [_commit(sha, objects[sha], changes, repository.shallow) for sha in ids if sha in objects]
+
+
+async def _compared(repository: Repository, sent: bytes) -> bytes:
+    """Return the changed files of the commits `sent`, as `git diff-tree -z` prints them.
+
+    The contents of files are compared to find renames, except in a partial clone, which may lack them.
+    """
+    renames = "-M100%" if repository.is_partial else "-M"
+    options = ("-z", "-r", "--root", "-c", renames, "-l1000", "--no-ext-diff", "--no-textconv", "--name-status")
+    try:
+        return await run_git(repository.path, "diff-tree", "--stdin", *options, sent=sent)
+    except InvalidInput as error:
+        if not repository.is_partial:
+            raise
+        raise InvalidInput(
+            f"path: {repository.path} is a partial clone that lacks directories of its commits, and an import fetches"
+            " nothing; complete it with `git fetch --refetch --no-filter`, or import a full clone",
+            path=["path"],
+        ) from error
 
 
 def _objects(out: bytes) -> Iterator[tuple[str, bytes]]:

@@ -15,6 +15,7 @@ from stratagraph.memory.imports.git_commands import Repository
 from stratagraph.memory.imports.git_commits import Commit, FileChange, GitPath, Person
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import SourceKind
+from stratagraph.store.model.visible_text import is_blank
 
 MAX_FILES = 100  # files of one commit that become entities; up to MAX_LISTED are listed in its content
 MAX_LISTED = 2_000
@@ -160,8 +161,8 @@ class GitSource:
 
 
 def is_nameable(path: GitPath) -> bool:
-    """Return whether a file can be an entity: its path is short enough, and not only white space."""
-    return len(path.text) <= MAX_PATH and bool(normalised_name(path.text))
+    """Return whether a file can be an entity: its path is short enough, and has a visible character."""
+    return len(path.text) <= MAX_PATH and not is_blank(path.text)
 
 
 def _listed(commit: Commit) -> Iterator[str]:
@@ -175,10 +176,10 @@ def _listed(commit: Commit) -> Iterator[str]:
 
 
 def _person(person: Person) -> Sequence[dict[str, Any]]:
-    name = person.name if normalised_name(person.name) else person.email
-    if not normalised_name(name):
+    name = person.email if is_blank(person.name) else person.name
+    if is_blank(name):
         return []
-    if not normalised_name(person.email):
+    if is_blank(person.email):
         return [{"name": name, "type": "Person"}]
     space = "email" if "@" in person.email else "git-author"
     return [{"name": name, "type": "Person", "identifiers": [{"namespace": space, "value": person.email}]}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -102,8 +103,9 @@ def _conditioned(old: MemoryRecord, request: Fork) -> dict[str, Any]:
             payload.setdefault("subject", known.get("subject"))
             payload.setdefault("predicate", known.get("predicate"))
             payload["revision_policy"] = "fork"
-            if isinstance(payload["predicate"], str) and payload["predicate"].strip():
-                payload["predicate"] = fact_predicate(payload["predicate"])
+            if isinstance(payload["predicate"], str):
+                with suppress(ValueError):  # one without a word differs from that of the fact
+                    payload["predicate"] = fact_predicate(payload["predicate"])
             if (payload["subject"], payload["predicate"]) != (known.get("subject"), known.get("predicate")):
                 raise InvalidInput(
                     "payload.subject: a fork must keep the subject and predicate of the forked fact; leave both out,"

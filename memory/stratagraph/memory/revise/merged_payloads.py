@@ -8,6 +8,7 @@ from typing import Any
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.visible_text import is_blank
 
 _NO_TYPE = "other"
 
@@ -23,7 +24,8 @@ def merged_entity(payloads: Sequence[dict[str, Any]]) -> dict[str, Any]:
     aliases = []
     for payload in payloads:
         for alias in [*(payload.get("aliases") or ()), {"value": payload["canonical_name"]}]:
-            if normalised_name(alias["value"]) not in names:
+            # A name without a visible character is one that earlier versions took; a merge cannot store it again.
+            if normalised_name(alias["value"]) not in names and not is_blank(alias["value"]):
                 names.add(normalised_name(alias["value"]))
                 aliases.append(alias)
         for field, value in payload.items():

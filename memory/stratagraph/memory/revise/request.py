@@ -13,6 +13,7 @@ from stratagraph.memory.masking import masked, masked_text
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.visible_text import is_blank
 
 MAX_RATIONALE = 10_000  # characters
 MAX_LABEL = 256  # characters of an idempotency key
@@ -176,7 +177,7 @@ def check(request: Revise, now: datetime) -> None:
     Raises InvalidInput naming the field that is wrong, EvidenceRequired for evidence that names no source.
     """
     check_json(request.rationale, path=["rationale"])
-    if not request.rationale.strip():
+    if is_blank(request.rationale):
         raise InvalidInput("rationale: is empty; give a reason, which the audit log keeps", path=["rationale"])
     if len(request.rationale) > MAX_RATIONALE:
         raise InvalidInput(
@@ -185,8 +186,8 @@ def check(request: Revise, now: datetime) -> None:
         )
     key = request.idempotency_key
     check_json(key, path=["idempotencyKey"])
-    if key is not None and not (key.strip() and len(key) <= MAX_LABEL):
-        given = f"not {len(key)}" if key.strip() else "and must not be blank"
+    if key is not None and (is_blank(key) or len(key) > MAX_LABEL):
+        given = f"not {len(key)}" if not is_blank(key) else "and must not be blank"
         raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters, {given}", path=["idempotencyKey"])
     if request.expected_version is not None and request.expected_version < 1:
         raise InvalidInput(

@@ -29,21 +29,25 @@ app = typer.Typer(
     help=(
         "Run a Neo4j for the mirror on this machine, without Docker.\n\n"
         "`start` downloads Neo4j Community with Maven (about 120 MB, once per version) and starts it in the "
-        "background: on loopback only, without authentication, with 512 MB of heap. It runs until "
-        "`stop`. Its data are in neo4j/ under STRATAGRAPH_DATA_DIR (by default .stratagraph in the current folder) "
-        "and survive a stop. So do the ports, unless another program has taken one by the next start; a running "
-        "service finds the server again either way.\n\n"
+        "background: on loopback only, with a password that it generates, with 512 MB of heap. It runs until "
+        "`stop`. Its data and its password are in neo4j/ under STRATAGRAPH_DATA_DIR (by default .stratagraph in the "
+        "current folder), which only you can read, and survive a stop. So do the ports, unless another program has "
+        "taken one by the next start; a running service finds the server again either way.\n\n"
         "It needs Maven and a JDK 17 or newer; Neo4j 5.26 runs on Java 17 to 21, Neo4j 2026 on Java 21 or newer. "
         "The first start takes the newest line that your Java runs. Later starts take the line of the data, unless "
         "--version names another. To use a server of your own, set STRATAGRAPH_NEO4J_URI (and "
         "STRATAGRAPH_NEO4J_USER, STRATAGRAPH_NEO4J_PASSWORD) instead; in containers, `docker compose up neo4j`.\n\n"
-        "Example: run `stratagraph neo4j start --browser`, open the page that it prints and press Connect. "
+        "Example: run `stratagraph neo4j start --browser`, open the page that it prints, paste the password from the "
+        "file that it names, and press Connect. "
         "`stratagraph neo4j kit` writes colours and saved queries for that page."
     ),
 )
 
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object with running, bolt, browser, version and pid.")
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON object with running, bolt, browser, version, pid, user and password_file."
+    ),
 ]
 
 
@@ -169,15 +173,30 @@ def _configured_runs(uri: str, settings: Settings) -> bool:
 
 
 def _print_local(server: LocalServer, as_json: bool) -> None:
+    from stratagraph.service.local_neo4j.password import USER
+
+    has_password = server.password_file.exists()
     if as_json:
-        _print_json(running=True, bolt=server.bolt, browser=server.browser, version=server.version, pid=server.pid)
+        _print_json(
+            running=True,
+            bolt=server.bolt,
+            browser=server.browser,
+            version=server.version,
+            pid=server.pid,
+            user=USER if has_password else None,
+            password_file=str(server.password_file) if has_password else None,
+        )
         return
     typer.echo(f"Neo4j {server.version} is running (process {server.pid}).")
     typer.echo(f"  Bolt     {server.bolt}")
     if server.browser is not None:
-        typer.echo(f"  Browser  {server.browser}  (connect with: No authentication)")
+        typer.echo(f"  Browser  {server.browser}")
     else:
         typer.echo("  Browser  off; to turn it on: stratagraph neo4j start --browser")
+    if has_password:
+        typer.echo(f"  Login    user {USER}, password in {server.password_file}")
+    else:
+        typer.echo("  Login    no password file; to restart the server with a password: stratagraph neo4j start")
     typer.echo(f"  Files    {server.home}")
 
 
@@ -201,8 +220,11 @@ def _print_json(
     browser: str | None = None,
     version: str | None = None,
     pid: int | None = None,
+    user: str | None = None,
+    password_file: str | None = None,
 ) -> None:
-    typer.echo(json.dumps({"running": running, "bolt": bolt, "browser": browser, "version": version, "pid": pid}))
+    shown = {"running": running, "bolt": bolt, "browser": browser, "version": version, "pid": pid}
+    typer.echo(json.dumps({**shown, "user": user, "password_file": password_file}))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings
 
 from stratagraph.memory.embedding.questions import LOWEST, PATIENCE_S
+from stratagraph.service.endpoint_settings import check_endpoint
 from stratagraph.store.search.embeddings import MAX_DIMENSIONS
 
 
@@ -47,13 +48,7 @@ class EmbedderSettings(BaseSettings):
     @model_validator(mode="after")
     def embedder_is_valid(self) -> Self:
         if self.embedder == "openai":
-            if not (self.embedder_url or "").startswith(("http://", "https://")):
-                raise ValueError(
-                    "STRATAGRAPH_EMBEDDER=openai needs STRATAGRAPH_EMBEDDER_URL, an http:// or https:// address such as"
-                    " http://localhost:8080/v1"
-                )
-            if not self.embedder_model:
-                raise ValueError("STRATAGRAPH_EMBEDDER=openai needs STRATAGRAPH_EMBEDDER_MODEL, which is not set")
+            check_endpoint("EMBEDDER", url=self.embedder_url, model=self.embedder_model, key=self.embedder_key)
         if self.embedder == "fastembed" and self.embedder_dir is None:
             raise ValueError("STRATAGRAPH_EMBEDDER=fastembed needs STRATAGRAPH_EMBEDDER_DIR, which is not set")
         return self

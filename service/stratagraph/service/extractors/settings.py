@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings
 
 from stratagraph.memory.learning.extraction.limits import REQUESTS, TOKENS
+from stratagraph.service.endpoint_settings import check_endpoint
 
 
 class ExtractorSettings(BaseSettings):
@@ -39,11 +40,5 @@ class ExtractorSettings(BaseSettings):
     @model_validator(mode="after")
     def extractor_is_valid(self) -> Self:
         if self.extractor == "openai":
-            if not (self.extractor_url or "").startswith(("http://", "https://")):
-                raise ValueError(
-                    "STRATAGRAPH_EXTRACTOR=openai needs STRATAGRAPH_EXTRACTOR_URL, an http:// or https:// address such"
-                    " as http://localhost:8080/v1"
-                )
-            if not self.extractor_model:
-                raise ValueError("STRATAGRAPH_EXTRACTOR=openai needs STRATAGRAPH_EXTRACTOR_MODEL, which is not set")
+            check_endpoint("EXTRACTOR", url=self.extractor_url, model=self.extractor_model, key=self.extractor_key)
         return self

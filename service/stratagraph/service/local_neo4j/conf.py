@@ -30,6 +30,9 @@ JVM_FLAGS: Final = (
 )
 
 
+WITH_PASSWORD: Final = "dbms.security.auth_enabled=true"
+
+
 def write_conf(home: Path, version: str, *, ports: Ports, browser: bool, heap: str, page_cache: str) -> Path:
     """Rewrite conf/neo4j.conf and return its folder. A transaction may use at most half the heap.
 
@@ -47,12 +50,15 @@ def write_conf(home: Path, version: str, *, ports: Ports, browser: bool, heap: s
         f"server.http.listen_address=127.0.0.1:{ports.http}",
         f"server.http.advertised_address=127.0.0.1:{ports.http}",
         "server.https.enabled=false",
-        # There is no authentication, so a web page of another origin must not be able to query over HTTP:
-        # the server serves the Browser's pages only, and no other origin may read them.
+        # HTTP serves the Browser's pages only and answers no queries, and no other origin may read it.
         "server.http_enabled_modules=BROWSER",
         "dbms.security.http_access_control_allow_origin=http://127.0.0.1",
-        "dbms.security.auth_enabled=false",
+        WITH_PASSWORD,
+        # Otherwise a web page could lock the service out by wrong passwords. Ours is too long to be guessed.
+        "dbms.security.auth_max_failed_attempts=0",
+        # Community cannot turn LOAD CSV off: it may read no file, and connect to no address.
         "dbms.security.allow_csv_import_from_file_urls=false",
+        "internal.dbms.cypher_ip_blocklist=0.0.0.0/0,::/0",
         "dbms.usage_report.enabled=false",
         "client.allow_telemetry=false",
         f"server.memory.heap.initial_size={heap}",
@@ -72,12 +78,18 @@ def write_conf(home: Path, version: str, *, ports: Ports, browser: bool, heap: s
     return conf.parent
 
 
+def asks_for_password(home: Path) -> bool:
+    """Return whether the server was started with a password, as earlier versions did not."""
+    conf = conf_file(home)
+    return conf.exists() and WITH_PASSWORD in conf.read_text(encoding="utf-8").splitlines()
+
+
 def line_with_data(home: Path) -> Line | None:
     """Return the release line whose data `home` has, or None without data.
 
     If it has data of several lines, the one that the server was started with last.
     """
-    found = [line for line in LINES if (home / _data_folder(line) / "databases").is_dir()]
+    found = [line for line in LINES if (data_folder(home, line) / "databases").is_dir()]
     if len(found) > 1 and conf_file(home).exists():
         settings = conf_file(home).read_text(encoding="utf-8").splitlines()
         found.sort(key=lambda line: _data_setting(line) not in settings)
@@ -100,9 +112,10 @@ def conf_file(home: Path) -> Path:
     return home / "conf" / "neo4j.conf"
 
 
-def _data_folder(line: Line) -> str:
-    return f"data-{line.name}"
+def data_folder(home: Path, line: Line) -> Path:
+    """Return the folder of the store of a release line."""
+    return home / f"data-{line.name}"
 
 
 def _data_setting(line: Line) -> str:
-    return f"server.directories.data={_data_folder(line)}"
+    return f"server.directories.data=data-{line.name}"

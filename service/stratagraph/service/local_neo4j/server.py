@@ -14,11 +14,20 @@ from typing import Final
 
 import psutil
 
-from stratagraph.service.local_neo4j.conf import JVM_FLAGS, conf_file, line_with_data, megabytes, write_conf
+from stratagraph.service.local_neo4j.conf import (
+    JVM_FLAGS,
+    asks_for_password,
+    conf_file,
+    data_folder,
+    line_with_data,
+    megabytes,
+    write_conf,
+)
 from stratagraph.service.local_neo4j.files import browser_jars, entry_point, locked, server_jars
-from stratagraph.service.local_neo4j.java import choose_version, find_javas, keep_line
+from stratagraph.service.local_neo4j.java import choose_version, find_javas, keep_line, line_of
+from stratagraph.service.local_neo4j.password import admit_only, credentials, ensure_credentials, password_file
 from stratagraph.service.local_neo4j.ports import Ports, choose_ports
-from stratagraph.service.local_neo4j.ready import await_ready
+from stratagraph.service.local_neo4j.ready import await_ready, log_file
 from stratagraph.service.local_neo4j.state import (
     RunState,
     home_flag,
@@ -41,6 +50,11 @@ class LocalServer:
     version: str
     pid: int
     home: Path
+
+    @property
+    def password_file(self) -> Path:
+        """The file with the password of the user `neo4j`."""
+        return password_file(self.home)
 
 
 def _no_step(_: str) -> None:
@@ -68,8 +82,8 @@ class LocalNeo4j:
 
         Without `version`, the release line is that of the home's data; for a home without data, the newest that
         a Java here can run. A running server is returned as it is, or restarted where `version` names another
-        version or `browser` is true and it runs without Neo4j Browser. It listens on the ports of its last run,
-        unless another program has taken them. `heap` and `page_cache` are sizes such as
+        version, `browser` is true and it runs without Neo4j Browser, or it runs without a password. It listens on the
+        ports of its last run, unless another program has taken them. `heap` and `page_cache` are sizes such as
         512m or 1g; a transaction may use at most half the heap and 30 s. The first start of a version downloads
         about 120 MB. `on_step` receives a sentence for each step.
 
@@ -81,11 +95,14 @@ class LocalNeo4j:
         with self._lock("Another process is starting or stopping the server; waiting for it.", on_step):
             if found := self.running():
                 same = version in (None, found.version)
-                if same and (found.browser or not browser):
+                has_password = asks_for_password(self.home) and self.credentials() is not None
+                if same and has_password and (found.browser or not browser):
                     on_step(f"Neo4j {found.version} is already running (process {found.pid}).")
                     return found
                 version = version or found.version
                 why = "with Neo4j Browser" if same else f"as {version}"
+                if same and not has_password:
+                    why = "with a password"
                 on_step(f"Neo4j {found.version} is already running; restarting it {why}.")
                 browser = browser or found.browser is not None
             line = line_with_data(self.home) if version is None else None
@@ -96,6 +113,8 @@ class LocalNeo4j:
             if browser:
                 classpath.append(browser_jars(self.cache, java, on_step) / "*")
             self._stop()  # also ends a server whose starting process was killed
+            auth = ensure_credentials(self.home)
+            admit_only(data_folder(self.home, line_of(version)), *auth)
             on_step(f"Starting Neo4j {version} on Java {java.major}.")
 
             def launch(ports: Ports) -> LocalServer:
@@ -112,7 +131,7 @@ class LocalNeo4j:
                     f"--config-dir={conf}",
                     "--console-mode",
                 ]
-                return self._launch(version, ports, browser, command)
+                return self._launch(version, ports, auth, browser, command)
 
             ports = choose_ports(conf_file(self.home), on_step)
             try:
@@ -136,15 +155,21 @@ class LocalNeo4j:
             return None
         return LocalServer(bolt=state.bolt, browser=state.browser, version=state.version, pid=state.pid, home=self.home)
 
+    def credentials(self) -> tuple[str, str] | None:
+        """Return the server's user name and password; None if an earlier version started it, without a password."""
+        return credentials(self.home)
+
     def _lock(self, while_waiting: str, on_step: Callable[[str], None]) -> AbstractContextManager[None]:
         return locked(self.home / "run" / "start.lock", while_waiting, on_step)
 
-    def _launch(self, version: str, ports: Ports, browser: bool, command: list[str]) -> LocalServer:
-        log_file = self.home / "logs" / "console.log"
-        log_file.parent.mkdir(parents=True, exist_ok=True)
-        if log_file.exists():
-            log_file.replace(log_file.with_name("console.1.log"))
-        with log_file.open("wb") as log:
+    def _launch(
+        self, version: str, ports: Ports, auth: tuple[str, str], browser: bool, command: list[str]
+    ) -> LocalServer:
+        file = log_file(self.home)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists():
+            file.replace(file.with_name("console.1.log"))
+        with file.open("wb") as log:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -164,7 +189,7 @@ class LocalNeo4j:
             write_state(
                 self.home, state
             )  # before it is ready, so that the next start can end it if this process is killed
-            bolt, page = await_ready(process, log_file, version, ports, browser=browser)
+            bolt, page = await_ready(process, self.home, version, ports, auth=auth, browser=browser)
         except BaseException:
             process.kill()
             process.wait()

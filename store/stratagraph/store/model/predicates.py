@@ -10,6 +10,7 @@ import re
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.unicode_forms import normalised
+from stratagraph.store.model.visible_text import says_something
 
 INVERSES: dict[str, str] = {
     "mentions_entity": "mentioned_in",
@@ -125,7 +126,7 @@ def fact_predicate(predicate: str) -> str:
     if not _WORD_BREAK.search(text):
         text = _CAPITAL.sub("_", text)
     spelled = normalised("NFKC", _WORD_BREAK.sub("_", text).strip("_").lower())
-    if not spelled:
+    if not says_something(spelled):
         raise ValueError("must have a word, such as works_at")
     if len(spelled) > MAX_FACT_PREDICATE:
         raise ValueError(f"must have at most {MAX_FACT_PREDICATE} characters in its compatibility form")

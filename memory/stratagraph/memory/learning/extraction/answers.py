@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Stric
 from stratagraph.memory.learning.extraction.origins import occurs, other_records
 from stratagraph.memory.learning.extraction.prompt import MAX_FACTS, Item
 from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.visible_text import says_something
 
 MAX_NAME = 200  # characters of a subject, and of an object
 MAX_QUOTE = 1_000
@@ -93,9 +95,11 @@ def _source_of(fact: _Fact, part: Sequence[Item]) -> Item | None:
     """Return the text that says what the fact does; None if its words are not there.
 
     The quote must be in the text that it names and hold the object, and the subject in this text or an earlier one of
-    the request. A number must be written as it is in JSON.
+    the request. A number must be written as it is in JSON. Punctuation and invisible characters say nothing.
     """
     if fact.item > len(part) or normalised_name(fact.subject) in _NO_WORD:
+        return None
+    if not says_something(fact.subject) or not _is_value(fact.object):
         return None
     source = part[fact.item - 1]
     is_said = (
@@ -104,6 +108,10 @@ def _source_of(fact: _Fact, part: Sequence[Item]) -> Item | None:
         and any(occurs(fact.subject, item.text) for item in part[: fact.item])
     )
     return source if is_said else None
+
+
+def _is_value(value: str | int | float) -> bool:
+    return says_something(value) if isinstance(value, str) else abs(value) <= sys.float_info.max
 
 
 def _plain(value: str | int | float) -> str | int | float:

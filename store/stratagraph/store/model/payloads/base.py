@@ -16,6 +16,8 @@ from pydantic import (
     model_serializer,
 )
 
+from stratagraph.store.model.visible_text import is_blank
+
 
 def _as_text(value: object) -> object:
     """Refuse numbers, which pydantic would take for seconds since 1970."""
@@ -32,8 +34,8 @@ def _in_utc(value: datetime) -> datetime:
 
 
 def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError("must not be blank")
+    if is_blank(value):
+        raise ValueError("must not be blank; give it a visible character")
     return value
 
 
