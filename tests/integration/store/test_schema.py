@@ -17,7 +17,8 @@ from sqlalchemy.pool import NullPool
 
 from stratagraph.service.embedded_postgres import postgres_binaries
 from stratagraph.store.model.errors import Misconfigured
-from stratagraph.store.postgres.database import Database, sqlalchemy_url
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.pools import sqlalchemy_url
 from stratagraph.store.postgres.schema import MIGRATIONS, migrate
 from stratagraph.store.postgres.tables import metadata
 
