@@ -131,7 +131,7 @@ async def run_parts(
     mirror's address, if there is one.
     """
     sys.setswitchinterval(SWITCH_S)
-    stop = Stop(settings.drain_s, member)
+    stop = Stop(settings.drain_s if "api" in parts else 0.0, member)  # no load balancer sends requests to the others
     async with (
         _beating(member),
         runtime_when_possible(settings, parts, waiting_on, stop, member) as runtime,
