@@ -25,7 +25,7 @@ class OperationSettings(BaseSettings):
     hang_timeout_s: float = Field(
         default=15.0,
         gt=0,
-        description="seconds without a sign of life after which one of several processes is killed and replaced",
+        description="seconds without a heartbeat after which one of several processes is killed and replaced",
     )
     metrics_port: int | None = Field(
         default=None,

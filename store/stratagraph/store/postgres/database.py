@@ -137,7 +137,7 @@ class Database:
             await pool.engine.dispose()
 
     async def reconnect(self) -> None:
-        """Replace each connection when it is next taken, because the server was started again or plays another part."""
+        """Replace each connection when it is next taken, because the server was started again or changed its role."""
         for pool in self._pools:
             pool.renew()
 
