@@ -265,7 +265,10 @@ async def test_a_stopping_server_finishes_requests_in_progress(service: Service,
 
 
 async def test_the_health_probes_and_graphiql_answer(client: Client) -> None:
-    assert (await client.http.get(f"{client.url}/healthz")).json()["status"] == "alive"
+    assert (await client.http.get(f"{client.url}/livez")).json()["status"] == "alive"
+    health = (await client.http.get(f"{client.url}/healthz")).json()
+    assert health["status"] == "ok"
+    assert {"database", "clock", "feed", "jobs", "mirror"} <= {one["name"] for one in health["checks"] if one["ok"]}
     assert (await client.http.get(f"{client.url}/readyz")).status_code == 200
     page = await client.http.get(f"{client.url}/graphiql")
     assert "default-src 'none'" in page.headers["content-security-policy"]

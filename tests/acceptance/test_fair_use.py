@@ -213,7 +213,7 @@ async def test_slow_clients_are_cut_off_and_do_not_keep_others_out(limited: Serv
     assert limited.url is not None
     token = await new_key(limited, "slow")
     post = "POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\n"
-    get = "GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+    get = "GET /livez HTTP/1.1\r\nhost: 127.0.0.1\r\n"
     slow = {
         "": " 408 ",
         post: " 408 ",
@@ -232,7 +232,7 @@ async def test_slow_clients_are_cut_off_and_do_not_keep_others_out(limited: Serv
     for _, writer in connections:
         writer.close()
     held = [await raw(limited.url) for _ in range(11)]  # all of them have left
-    assert (await http.get(f"{limited.url}/healthz")).status_code == 200
+    assert (await http.get(f"{limited.url}/livez")).status_code == 200
     for _, writer in held:
         writer.close()
 
@@ -243,7 +243,7 @@ async def test_connections_beyond_the_bound_are_refused_with_an_answer(
     assert limited.url is not None
     held = [await raw(limited.url) for _ in range(12)]
     for reader, writer in held:  # so that all of them are known to be open
-        writer.write(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        writer.write(b"GET /livez HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
         assert b" 200 " in await reader.readline()
     reader, writer = await raw(limited.url)
     answer = await answer_of(reader)
@@ -255,11 +255,11 @@ async def test_connections_beyond_the_bound_are_refused_with_an_answer(
 
 async def test_connections_without_a_request_keep_no_others_out(limited: Service, http: httpx.AsyncClient) -> None:
     assert limited.url is not None
-    url = f"{limited.url}/healthz"
+    url = f"{limited.url}/livez"
     assert (await http.get(url)).status_code == 200  # on a connection that is kept, and stays
     silent = [await raw(limited.url) for _ in range(40)]
     for _, writer in silent[::2]:
-        writer.write(b"GET /healthz HTTP/1.1\r\n")  # and never the rest
+        writer.write(b"GET /livez HTTP/1.1\r\n")  # and never the rest
     async with httpx.AsyncClient(timeout=30) as other:
         assert (await other.get(url)).status_code == 200
     assert (await http.get(url)).status_code == 200

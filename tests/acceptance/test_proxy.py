@@ -144,7 +144,7 @@ async def test_the_api_is_served_over_tls_to_callers_with_a_credential_only(behi
         large = await client.post(f"{proxy.https}/graphql", content=bytes(MAX_BODY_BYTES + 1), headers=token)
         assert large.status_code == 413
 
-        for path in ("/", "/healthz", "/readyz", "/metrics", "/graphiql", "/static/start.js"):
+        for path in ("/", "/livez", "/readyz", "/healthz", "/metrics", "/graphiql", "/static/start.js"):
             assert (await client.get(f"{proxy.https}{path}", headers=token)).status_code == 404, path
         await client.get(f"{proxy.https}/graphql", params={"query": "{ secretive }"}, headers=token)
     log = (proxy.directory / "stratagraph.log").read_text()

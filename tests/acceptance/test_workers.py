@@ -212,9 +212,9 @@ async def test_neither_the_end_of_postgres_nor_of_the_parent_loses_a_write() -> 
 
 async def test_a_service_whose_first_process_cannot_start_says_why_and_ends(tmp_path: Path) -> None:
     settings = {"data_dir": str(tmp_path), "port": "0"}
-    unreachable = environment(**settings, database_url="postgresql://127.0.0.1:1/x", master_key="A" * 43 + "=")
+    no_postgres = environment(**settings, database_url="mysql://127.0.0.1:1/x", master_key="A" * 43 + "=")
     for arguments, given, expected in (
-        (["--workers", "2"], unreachable, "cannot be reached"),
+        (["--workers", "2"], no_postgres, "must look like postgresql://"),
         (["--workers", "64"], environment(**settings), "Lower STRATAGRAPH_WORKERS"),
     ):
         status, out, err = await run_command("serve", *arguments, env=given)

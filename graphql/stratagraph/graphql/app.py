@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql, /artifacts, the GraphiQL page, and the probes /healthz and /readyz."""
+"""The ASGI application: /graphql, /artifacts, the GraphiQL page, and the probes /livez, /readyz and /healthz."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from stratagraph.graphql.probes import probes
 from stratagraph.graphql.request_body import UnsupportedBody, read_request
 from stratagraph.graphql.request_log import RecordRequests
 from stratagraph.graphql.schema import build_schema
-from stratagraph.graphql.services import Services
+from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.model.errors import RateLimited, StratagraphError
@@ -304,16 +304,17 @@ def build_app(
     artifacts: Artifacts,
     admission: Admission,
     *,
-    failing: Callable[[], Awaitable[list[str]]],
+    unready: Callable[[], Awaitable[list[str]]],
+    health: Callable[[], Awaitable[HealthReport]],
     loopback_only: bool,
     telemetry: Telemetry | None = None,
     metrics: Route | None = None,
 ) -> Starlette:
     """Return the ASGI application with its routes, limits and probes.
 
-    `failing` returns the names of the parts that keep the service from being ready; /readyz answers 200 without any,
-    else 503. With `loopback_only`, for single-user mode, requests must name a loopback host. `telemetry` receives what
-    is recorded of requests. `metrics` is the route of the metrics; None where this application must not show them.
+    `unready` and `health` are those of `probes`. With `loopback_only`, for single-user mode, requests must name a
+    loopback host. `telemetry` receives what is recorded of requests. `metrics` is the route of the metrics; None where
+    this application must not show them.
     """
     endpoint = GraphQLEndpoint(services, authentication, admission)
 
@@ -337,7 +338,7 @@ def build_app(
                 Route("/graphql", endpoint, methods=["POST"]),
                 *artifact_routes(artifacts, authentication, admission),
                 Route("/graphiql", graphiql),
-                *probes(services.version, failing),
+                *probes(services.version, unready, health),
                 *([metrics] if metrics is not None else []),
                 Route("/", home),
                 Mount("/static", StaticFiles(directory=directory)),

@@ -21,7 +21,9 @@ from stratagraph.graphql.telemetry import Telemetry
 
 HEADER = "X-Request-Id"  # of the response
 CLIENT_CLOSED = 499  # status where the client disconnected before the answer
-_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})  # asked every few seconds, so logged at the level debug
+_PROBES = frozenset(
+    {"/livez", "/readyz", "/healthz", "/metrics"}
+)  # asked every few seconds, so logged at the level debug
 _log = structlog.get_logger(__name__)
 
 

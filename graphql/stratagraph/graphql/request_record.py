@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import Scope
 
-ROUTES = ("/graphql", "/artifacts", "/graphiql", "/healthz", "/readyz", "/metrics", "/static", "/")
+ROUTES = ("/graphql", "/artifacts", "/graphiql", "/livez", "/readyz", "/healthz", "/metrics", "/static", "/")
 OTHER = "other"
 MAX_OPERATION_NAME = 64  # characters of it that are kept
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -27,7 +27,7 @@ from stratagraph.store.model.trust import Trust
 class Report:
     """The state of one part of the service, measured at `checked_at`, `age_s` seconds ago.
 
-    `ok` is False if the part needs attention; `fails` is True if it also keeps the service from being ready. `detail`
+    `ok` is False if the part needs attention; `fails` is True if the service then does not work as it should. `detail`
     is a sentence for people. `is_stale` says that the part could not be measured lately.
     """
 
@@ -42,7 +42,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
-    """The state of the service as one caller may see it. `ok` is False if a part keeps it from being ready."""
+    """The state of the service as one caller may see it. `ok` is False if a part of it fails."""
 
     ok: bool
     checks: list[Report]

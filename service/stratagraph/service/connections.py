@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -62,12 +63,16 @@ class OpenConnections:
 
     At a limit, a new connection takes the place of the oldest that has sent no request yet, if there is one: who only
     opens connections keeps no others out. `member` is given where several processes accept from one socket; each then
-    knows the counts of the others.
+    knows the counts of the others. While `is_draining` returns True, a connection is closed after its next answer, so
+    that a proxy does not send on it when the process ends.
     """
 
-    def __init__(self, limits: ConnectionLimits, member: Member | None = None) -> None:
+    def __init__(
+        self, limits: ConnectionLimits, member: Member | None = None, is_draining: Callable[[], bool] = lambda: False
+    ) -> None:
         self.limits = limits
         self._member = member
+        self.is_draining = is_draining
         self._total = 0
         self._by_address: Counter[str] = Counter()
         # Those that have sent no request yet, the oldest first: of all addresses, and of each.
@@ -183,7 +188,7 @@ class BoundedProtocol(HttpToolsProtocol):
             raise _HeadersRefused  # within the parser, which then calls `send_400_response`
         self.open_connections.heard(self)
         super().on_headers_complete()
-        if self._is_ending and self.cycle is not None:
+        if (self._is_ending or self.open_connections.is_draining()) and self.cycle is not None:
             self.cycle.keep_alive = False
         limits, artifact = self.open_connections.limits, self.scope.get("path") == ARTIFACTS
         self._arm(limits.body_s * (ARTIFACT_FACTOR if artifact else 1))

@@ -1,4 +1,4 @@
-"""Whether each part of the service works, in words for people.
+"""Whether this process can answer requests, and whether each part of the service works, in words for people.
 
 Every caller of the API may ask. So a report says nothing that depends on the data of other tenants: no counts, no lag,
 no error of a job, no name; those are for operators, in /metrics and on the command line. A caller whose credential
@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+import structlog
+
 from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.graphql.services import HealthReport, Report
 from stratagraph.memory.embedding.filling import JOB as EMBED
@@ -28,12 +30,25 @@ from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.probing import DatabaseState, Probe
 from stratagraph.store.search.embeddings import ModelState
 
 KEEPS_FAILING = 3  # failed runs in a row, from which a job is reported
 MAX_TENANTS = 1_000  # whose problems are remembered for a second
 OVERDUE_S = 120.0  # that a job could have run and no server ran it, from which it is reported
 UNFINISHED_S = 30.0  # since workers or their leader completed a pass, from which it is reported
+CLOCK_S = 5.0  # by which the clocks of this machine and of the database may differ
+WATCH_S = 2.0  # between two looks at the database by `watch`
+_READS_ONLY = frozenset({DatabaseState.READ_ONLY, DatabaseState.STANDBY})
+_DATABASE = {
+    DatabaseState.WRITABLE: "answers",
+    DatabaseState.READ_ONLY: "answers, and accepts no writes, because it is read-only",
+    DatabaseState.STANDBY: "answers, and accepts no writes, because it is a standby",
+    DatabaseState.OUT_OF_CONNECTIONS: "has no free connection; raise max_connections, or lower the connections of"
+    " its clients",
+}
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +63,7 @@ class Health:
 
     `database_problem` says why the server of the database does not run, where this process knows it. `processes`
     returns the states of the processes of the service, where these are several. `questions` is what embeds questions,
-    where there is an embedder.
+    where there is an embedder. `is_stopping` returns whether this process has been told to stop.
     """
 
     def __init__(
@@ -61,6 +76,7 @@ class Health:
         database_problem: Callable[[], str | None] = lambda: None,
         processes: Callable[[], list[ProcessState]] = list,
         questions: QuestionEmbedder | None = None,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._measurements = measurements
         self._database = database
@@ -69,6 +85,8 @@ class Health:
         self._database_problem = database_problem
         self._processes = processes
         self._questions = questions
+        self._is_stopping = is_stopping
+        self._serves = False  # as of the last look
         self._began_at = time.monotonic()
         self._of_tenant: dict[str, Gauge[TenantProblems]] = {}
 
@@ -85,25 +103,76 @@ class Health:
             reports = _with_problem(reports, "mirror", text)
         return HealthReport(ok=is_ok, checks=reports)
 
-    async def failing(self) -> list[str]:
-        """Return the names of the parts that keep the service from being ready; empty if it is."""
-        return [one.name for one in await self._reports() if one.fails]
+    async def report_to_operator(self) -> HealthReport:
+        """Return one report per part, with nothing of a tenant."""
+        reports = await self._reports()
+        return HealthReport(ok=not any(one.fails for one in reports), checks=reports)
+
+    async def unready(self) -> list[str]:
+        """Return what keeps this process from answering requests now; empty if it is ready.
+
+        Only what every request needs belongs here: a part without which requests are answered, such as Neo4j, a job or
+        another process, is for `report`. A further reason is one more entry of `reasons`.
+        """
+        if self._is_stopping():
+            return ["stopping"]
+        reasons = {"database": not await self._database_serves()}
+        self._serves = not any(reasons.values())
+        return [name for name, applies in reasons.items() if applies]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether this process could answer requests when it was last asked, at most about WATCH_S ago."""
+        return self._serves and not self._is_stopping()
+
+    async def watch(self) -> None:
+        """Log what becomes of the readiness, the database and the clock, until cancelled.
+
+        Where the database accepts no writes, its idle connections are replaced: a session keeps the setting that it was
+        opened with, and a URL of several servers may lead to another one.
+        """
+        problems: dict[str, str] = {}
+        was_ready = True
+        while not self._is_stopping():
+            unready = await self.unready()
+            measured = await self._measurements.database.current()
+            for report in (self._database_report(measured), _check_clock(measured)):
+                _log_change(report, problems)
+            if was_ready and unready:
+                _log.warning("not ready", failing=unready)
+            elif unready == [] and not was_ready:
+                _log.info("ready again")
+            was_ready = not unready
+            if measured.value is not None and measured.value.state in _READS_ONLY:
+                await self._database.reconnect()
+            await asyncio.sleep(WATCH_S)
+
+    async def _database_serves(self) -> bool:
+        measured = await self._measurements.database.current()
+        if self._database_problem() is not None or measured.is_stale or measured.value is None:
+            return False
+        return measured.value.serves
 
     async def _reports(self) -> list[Report]:
         # At the same time, so that parts that do not answer delay the answer only once.
         checks = (self._check_database(), self._check_feed(), self._check_jobs(), self._check_mirror())
         reports = list(await asyncio.gather(*checks))
+        reports.insert(1, _check_clock(await self._measurements.database.current()))
         if self._questions is not None:
             reports.append(await self._check_embedder(self._questions))
         states = self._processes()
         return [*reports, _check_processes(states)] if states else reports
 
     async def _check_database(self) -> Report:
-        measured = await self._measurements.database.current()
+        return self._database_report(await self._measurements.database.current())
+
+    def _database_report(self, measured: Measured[Probe]) -> Report:
         problem = self._database_problem()
         if problem is not None:
             measured = replace(measured, problem=problem)
-        return _report("database", measured, "answers", fails=True)
+        state = measured.value.state if measured.value is not None else DatabaseState.UNREACHABLE
+        detail = _DATABASE.get(state, "")
+        return _report("database", measured, detail, ok=state is DatabaseState.WRITABLE, fails=True)
 
     async def _check_feed(self) -> Report:
         measured = await self._measurements.default_rows.current()
@@ -148,7 +217,7 @@ class Health:
         return _report("mirror", neo4j, detail)
 
     async def _check_embedder(self, questions: QuestionEmbedder) -> Report:
-        """Report on the embedder, without which the service stays ready: words and names find records too."""
+        """Report on the embedder, without which the service works: words and names find records too."""
         assert self._measurements.embedding is not None
         jobs, models = await asyncio.gather(self._measurements.jobs.current(), self._measurements.embedding.current())
         if questions.is_paused or any(one.name == EMBED and _keeps_failing(one) for one in jobs.value or ()):
@@ -157,7 +226,9 @@ class Health:
         states = {one.state for one in models.value or ()}
         if ModelState.FILLING in states or not states:
             return _report("embedder", models, "answers; records are being embedded: see `stratagraph jobs list`")
-        return _report("embedder", models, "answers, and every record that may have a vector has one")
+        return _report(
+            "embedder", models, "answers; records get their vectors in the background, the existing ones have them"
+        )
 
     def _late(self, status: MirrorStatus, lag: Lag | None) -> list[str]:
         """Return what has been late for longer than the allowed lag.
@@ -194,7 +265,7 @@ class Health:
 
 
 def _check_processes(states: list[ProcessState]) -> Report:
-    """Report on the processes. One that answers is enough to be ready, but not before all have been started once."""
+    """Report on the processes. One that answers is enough, but not before all have been started once."""
     problems = [problem for one in states if (problem := one.problem) is not None]
     return Report(
         name="processes",
@@ -205,6 +276,31 @@ def _check_processes(states: list[ProcessState]) -> Report:
         age_s=0.0,
         is_stale=False,
     )
+
+
+def _check_clock(measured: Measured[Probe]) -> Report:
+    """Report on the clock of this machine, which dates records, beside that of the database, which ends leases."""
+    probe = measured.value
+    if probe is None or probe.clock_ahead_s is None:
+        return _report("clock", measured, "could not be compared: the database did not answer", is_independent=True)
+    if abs(probe.clock_ahead_s) - probe.clock_error_s <= CLOCK_S:
+        return _report("clock", measured, "agrees with that of the database", is_independent=True)
+    side = "ahead of" if probe.clock_ahead_s > 0 else "behind"
+    detail = f"is {abs(probe.clock_ahead_s):.1f} s {side} that of the database; set both by the same time server"
+    return _report("clock", measured, detail, ok=False, fails=True)
+
+
+def _log_change(report: Report, problems: dict[str, str]) -> None:
+    """Log a part that has come to fail or to work since it was last logged; `problems` are those logged by part."""
+    before = problems.get(report.name)
+    if report.ok and before is not None:
+        _log.info("part of the service works again", part=report.name)
+        del problems[report.name]
+    elif not report.ok:
+        problem = report.detail.translate(_NO_DIGITS)  # how far a clock or a measurement is off changes all the time
+        if problem != before:
+            _log.warning("part of the service does not work", part=report.name, reason=report.detail)
+        problems[report.name] = problem
 
 
 def _keeps_failing(state: JobState) -> bool:
@@ -247,7 +343,7 @@ def _report(
     fails: bool = False,
     is_independent: bool = False,
 ) -> Report:
-    """Return a report. `fails` says whether it keeps the service from being ready while it is not ok.
+    """Return a report. `fails` says whether the service does not work as it should while it is not ok.
 
     A part that could not be measured, or not lately, is not ok, unless the report `is_independent` of the measurement.
     """
@@ -268,7 +364,7 @@ def _report(
 
 
 def _with_problem(reports: list[Report], name: str, problem: str) -> list[Report]:
-    """Return the reports, with a problem added to the one of this name; it says nothing about being ready."""
+    """Return the reports, with a problem added to the one of this name; it does not make the service fail."""
     return [
         replace(one, ok=False, detail=problem if one.ok else f"{one.detail}; {problem}") if one.name == name else one
         for one in reports

@@ -18,6 +18,7 @@ from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
 from stratagraph.store.model.errors import StatementFailed, StratagraphError
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.partitions import count_default_rows
+from stratagraph.store.postgres.probing import Probe
 from stratagraph.store.records.census import Census, fetch_census_of_all
 from stratagraph.store.search.embeddings import EmbeddingModel, list_models
 from stratagraph.store.search.outcomes import RetrievalUse, sum_use
@@ -85,11 +86,11 @@ class Gauge(Generic[T]):
 class Measurements:
     """The gauges of one process.
 
-    `neo4j` and `mirror` are None without a mirror, and `embedding` without an embedder. `is_mirrored` returns False
-    while a local one has not been started.
+    `neo4j` and `mirror` are None without a mirror, and `embedding` and `unembedded` without an embedder. `is_mirrored`
+    returns False while a local one has not been started.
     """
 
-    database: Gauge[None]
+    database: Gauge[Probe]
     default_rows: Gauge[int]
     jobs: Gauge[list[JobState]]
     lags: Gauge[dict[str, Lag]]
@@ -100,6 +101,7 @@ class Measurements:
     neo4j: Gauge[None] | None
     is_mirrored: Callable[[], bool] = lambda: True
     embedding: Gauge[list[EmbeddingModel]] | None = None
+    unembedded: Gauge[int] | None = None
 
     @classmethod
     def of(
@@ -109,19 +111,19 @@ class Measurements:
         mirror: Mirror | None,
         *,
         known: Collection[str] | None = None,
-        embeds: bool = False,
+        unembedded: Callable[[], Awaitable[int]] | None = None,
     ) -> Measurements:
         """Return the gauges of a process.
 
         `known` are the jobs that it knows, by default all: the state of another one, which some setting has turned off
-        since, is left out. `embeds` says whether it has an embedder.
+        since, is left out. `unembedded` counts the records that wait for a vector; None without an embedder.
         """
 
         async def states() -> list[JobState]:
             return [one for one in await jobs.states() if known is None or one.name in known]
 
         return cls(
-            database=Gauge(database.ping),
+            database=Gauge(database.probe),
             default_rows=Gauge(lambda: count_default_rows(database)),
             jobs=Gauge(states),
             lags=Gauge(lambda: measure_lags(database)),
@@ -131,5 +133,6 @@ class Measurements:
             mirror=Gauge(lambda: read_mirror_status(database, CONSUMER)) if mirror is not None else None,
             neo4j=Gauge(mirror.ping) if mirror is not None else None,
             is_mirrored=lambda: mirror is None or mirror.is_found,
-            embedding=Gauge(lambda: list_models(database)) if embeds else None,
+            embedding=Gauge(lambda: list_models(database)) if unembedded is not None else None,
+            unembedded=Gauge(unembedded) if unembedded is not None else None,
         )

@@ -7,8 +7,9 @@ an actor, a scope, the name of a client's operation, or anything of a record.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -28,17 +29,19 @@ from stratagraph.service.connections import OpenConnections
 from stratagraph.service.measuring import Measured, Measurements
 from stratagraph.service.memory_metrics import memory_metrics
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
-from stratagraph.service.processes.board import Member
+from stratagraph.service.processes.board import SILENT_S, Member
 from stratagraph.service.processes.metrics_exchange import LABEL, fetch_metrics, merge_by_process
+from stratagraph.service.readiness_metrics import database_metrics, ready, up
 from stratagraph.store.feed.consumer import Lag
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.fair_slots import FairSlots
+from stratagraph.store.postgres.probing import Probe
 from stratagraph.store.records.census import Census
-from stratagraph.store.search.embeddings import EmbeddingModel, ModelState
 from stratagraph.store.search.outcomes import RetrievalUse
 
+T = TypeVar("T")
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -54,6 +57,7 @@ class Metrics(Telemetry):
         database: Database,
         measurements: Measurements,
         supervisor: PostgresSupervisor | None,
+        is_ready: Callable[[], bool],
         member: Member | None = None,
     ) -> None:
         self._measurements = measurements
@@ -81,7 +85,7 @@ class Metrics(Telemetry):
             registry=self._registry,
         )
         self._errors = Counter("stratagraph_errors", "Errors in answers, by code.", ["code"], registry=self._registry)
-        self._process = _ProcessState(database, supervisor)
+        self._process = _ProcessState(database, supervisor, is_ready)
         self._process.slots.append(database.slots)
         self._registry.register(self._process)
         self._service = _ServiceState()
@@ -129,8 +133,8 @@ class Metrics(Telemetry):
             _fetch_metrics(self._member),
         )
         state.census = await gauges.census.current()
-        if gauges.embedding is not None:
-            state.embedding = await gauges.embedding.current()
+        if gauges.unembedded is not None:
+            state.unembedded = await gauges.unembedded.current()
         if gauges.is_mirrored() and gauges.mirror is not None and gauges.neo4j is not None:
             state.mirror, state.neo4j = await asyncio.gather(gauges.mirror.current(), gauges.neo4j.current())
         families = [*state.collect()]
@@ -166,9 +170,10 @@ class _Collected(Collector):
 class _ProcessState(Collector):
     """Turns the use of what a process shares among its requests into metrics."""
 
-    def __init__(self, database: Database, supervisor: PostgresSupervisor | None) -> None:
+    def __init__(self, database: Database, supervisor: PostgresSupervisor | None, is_ready: Callable[[], bool]) -> None:
         self._database = database
         self._supervisor = supervisor
+        self._is_ready = is_ready
         self.slots: list[FairSlots] = []
         self.connections: OpenConnections | None = None
         self.embedder: Embedder | None = None
@@ -177,6 +182,7 @@ class _ProcessState(Collector):
         return ()  # otherwise the registry would collect once, to learn the names
 
     def collect(self) -> Iterator[Metric]:
+        yield ready(is_ready=self._is_ready())
         yield from self._pools()
         yield from self._fair_use()
         if self.embedder is not None:
@@ -221,7 +227,7 @@ class _ServiceState:
     """Turns the last measurements of the service into metrics."""
 
     def __init__(self) -> None:
-        self.database: Measured[None] | None = None
+        self.database: Measured[Probe] | None = None
         self.jobs: Measured[list[JobState]] | None = None
         self.lags: Measured[dict[str, Lag]] | None = None
         self.queues: Measured[Mapping[str, int]] | None = None
@@ -229,37 +235,47 @@ class _ServiceState:
         self.census: Measured[Census] | None = None
         self.mirror: Measured[MirrorStatus] | None = None
         self.neo4j: Measured[None] | None = None
-        self.embedding: Measured[list[EmbeddingModel]] | None = None
+        self.unembedded: Measured[int] | None = None
 
     def collect(self) -> Iterator[Metric]:
         yield from self._parts()
-        yield from _jobs(self.jobs.value or () if self.jobs is not None else ())
-        yield from _lags(self.lags.value or {} if self.lags is not None else {})
-        if self.queues is not None and self.queues.value is not None:
+        yield from _jobs(_current(self.jobs) or ())
+        yield from _lags(_current(self.lags) or {})
+        if (queues := _current(self.queues)) is not None:
             depth = GaugeMetricFamily("stratagraph_queue_depth", "Waiting rows, counted to 10000.", labels=["queue"])
-            for queue, count in self.queues.value.items():
+            for queue, count in queues.items():
                 depth.add_metric([queue], count)
             yield depth
-        if self.use is not None and self.use.value is not None:
-            yield from _use(self.use.value)
-        if self.census is not None and self.census.value is not None:
-            yield from memory_metrics(self.census.value)
-        if self.mirror is not None and self.mirror.value is not None:
-            yield from _mirror(self.mirror.value)
-        if self.embedding is not None and self.embedding.value:
-            yield _records_to_embed(self.embedding.value)
+        if (use := _current(self.use)) is not None:
+            yield from _use(use)
+        if (census := _current(self.census)) is not None:
+            yield from memory_metrics(census)
+        if (status := _current(self.mirror)) is not None:
+            yield from _mirror(status)
+        if (unembedded := _current(self.unembedded)) is not None:
+            yield GaugeMetricFamily(
+                "stratagraph_records_to_embed", "Records that wait for a vector, counted to 10000.", value=unembedded
+            )
 
     def _parts(self) -> Iterator[Metric]:
-        up = GaugeMetricFamily("stratagraph_up", "1 if the part answers, 0 if not.", labels=["part"])
+        yield from database_metrics(_current(self.database))
+        answers = {}
         age = GaugeMetricFamily(
             "stratagraph_measured_age_seconds", "Age of the measurement behind stratagraph_up.", labels=["part"]
         )
         for name, measured in (("database", self.database), ("mirror", self.neo4j)):
             if measured is not None:
-                up.add_metric([name], float(measured.problem is None and not measured.is_stale))
+                answers[name] = measured.problem is None and not measured.is_stale
+                if isinstance(measured.value, Probe):
+                    answers[name] &= measured.value.serves
                 age.add_metric([name], measured.age_s)
-        yield up
+        yield up(answers)
         yield age
+
+
+def _current(measured: Measured[T] | None) -> T | None:
+    """Return the measured value; None if there is none, or only one that is too old to be shown as that of now."""
+    return None if measured is None or measured.is_stale else measured.value
 
 
 def _embedder(embedder: Embedder) -> Iterator[Metric]:
@@ -273,24 +289,25 @@ def _embedder(embedder: Embedder) -> Iterator[Metric]:
     yield from (texts, failures, seconds)
 
 
-def _records_to_embed(models: list[EmbeddingModel]) -> Metric:
-    left = sum(max(0, one.records - one.looked_at) for one in models if one.state is ModelState.FILLING)
-    return GaugeMetricFamily("stratagraph_records_to_embed", "Existing records that wait for a vector.", value=left)
-
-
 async def _fetch_metrics(member: Member | None) -> dict[str, list[Metric]]:
     return {} if member is None else await fetch_metrics(member)
 
 
 def _processes(member: Member) -> Iterator[Metric]:
-    up = GaugeMetricFamily("stratagraph_process_up", "1 if the process is ready, 0 if not.", labels=[LABEL])
+    up = GaugeMetricFamily(
+        "stratagraph_process_up", "1 if the process runs, has started and does not hang.", labels=[LABEL]
+    )
     starts = CounterMetricFamily("stratagraph_process_starts", "Starts of the process.", labels=[LABEL])
+    hangs = CounterMetricFamily(
+        "stratagraph_process_hangs", "Times that the process was killed because it hung.", labels=[LABEL]
+    )
     pids = GaugeMetricFamily("stratagraph_process_pid", "Process id, 0 while it does not run.", labels=[LABEL])
     for one in member.board.states():
-        up.add_metric([one.name], float(one.is_ready))
+        up.add_metric([one.name], float(one.is_ready and one.silent_s <= SILENT_S))
         starts.add_metric([one.name], one.starts)
+        hangs.add_metric([one.name], one.hangs)
         pids.add_metric([one.name], one.pid)
-    yield from (up, starts, pids)
+    yield from (up, starts, hangs, pids)
 
 
 def _jobs(states: Iterable[JobState]) -> Iterator[Metric]:

@@ -7,6 +7,7 @@ import importlib.metadata
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from stratagraph.consolidation.job import Resources
 from stratagraph.consolidation.registry import build_jobs
@@ -19,6 +20,7 @@ from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.embedding.embedder import Embedder
+from stratagraph.memory.embedding.filling import count_waiting
 from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
@@ -168,13 +170,14 @@ async def open_runtime(
     previous_master: MasterKey | None = None,
     background_connections: int = WORKER_POOL_SIZE,
     processes: Callable[[], list[ProcessState]] = list,
+    is_stopping: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[Runtime]:
     """Connect to the database, migrate it, and yield the services that use it; close all of them at the end.
 
     Without a database in the settings, the embedded PostgreSQL is started, or used if it is running.
     `previous_master` is the master key being exchanged; `background_connections` bounds the pool for background work;
-    `processes` returns the states of those that make up the service with this one, for its health. Raises Misconfigured
-    or StoreUnavailable saying what to do.
+    `processes` returns the states of those that make up the service with this one, and `is_stopping` whether this one
+    has been told to stop, for its health. Raises Misconfigured or StoreUnavailable saying what to do.
     """
     async with AsyncExitStack() as stack:
         logins = await _logins(stack, settings)
@@ -242,7 +245,15 @@ async def open_runtime(
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
         if migrated.is_upgrade:
             await jobs.put_off()
-        measurements = Measurements.of(database, jobs.leases, mirror, known=jobs.jobs, embeds=embedder is not None)
+        measurements = Measurements.of(
+            database,
+            jobs.leases,
+            mirror,
+            known=jobs.jobs,
+            unembedded=partial(count_waiting, database, embedder, below=vault.seal_from)
+            if embedder is not None
+            else None,
+        )
         health = Health(
             measurements,
             database,
@@ -251,6 +262,7 @@ async def open_runtime(
             database_problem=(lambda: supervisor.problem) if supervisor is not None else lambda: None,
             processes=processes,
             questions=questions,
+            is_stopping=is_stopping,
         )
         yield Runtime(
             settings=settings,

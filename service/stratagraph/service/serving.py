@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -33,13 +32,14 @@ from stratagraph.service.local_server import serve_local
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.group import Group
-from stratagraph.service.processes.shares import background_connections, check_connections, settings_of_worker
-from stratagraph.service.runtime import Runtime, open_runtime
+from stratagraph.service.processes.shares import check_connections, settings_of_worker
+from stratagraph.service.runtime import Runtime
 from stratagraph.service.settings import Part, Settings
+from stratagraph.service.stopping import Stop
 from stratagraph.service.telemetry import ServiceTelemetry, open_telemetry
+from stratagraph.service.waiting import runtime_when_possible
 from stratagraph.store.keys.rate_buckets import RateBuckets
 from stratagraph.store.model.errors import StratagraphError
-from stratagraph.store.postgres.database import WORKER_POOL_SIZE
 
 # Long computations run in threads beside the event loop. Between two steps of a request, the loop waits for the
 # interpreter's lock for this long, by default ten times as long.
@@ -58,9 +58,10 @@ def serve(
 ) -> int:
     """Run the parts until SIGTERM or SIGINT; then finish requests, release leases and stop the embedded database.
 
-    With more than one worker, the API is answered by as many processes, and the other parts run in a further one.
-    `on_ready` is called once requests are answered, with the addresses of the API and of the mirror, or None. Returns
-    the exit status. Raises Misconfigured or StoreUnavailable; in a forked process, `on_error` reports it.
+    A database of the settings that cannot be used at the start is waited for. With more than one worker, the API is
+    answered by as many processes, and the other parts run in a further one. `on_ready` is called once requests are
+    answered, with the addresses of the API and of the mirror, or None. Returns the exit status. Raises Misconfigured,
+    or StoreUnavailable where the embedded database does not start; in a forked process, `on_error` reports it.
     """
     workers = settings.worker_count if "api" in parts else 1
     check_connections(settings, workers)
@@ -74,7 +75,7 @@ def serve(
             on_ready(url, mirror)
 
         if workers == 1:
-            _run(run_parts(settings, parts, listeners, on_ready=ready))
+            _run(run_parts(settings, parts, listeners, waiting_on=listeners, on_ready=ready))
             return 0
 
         def work(member: Member, own: tuple[Part, ...], on_own_ready: Callable[[str | None], None]) -> None:
@@ -86,6 +87,7 @@ def serve(
                         settings_of_worker(settings) if is_worker else settings,
                         own,
                         listeners if is_worker else NO_LISTENERS,
+                        waiting_on=listeners,
                         on_ready=on_own_ready,
                         member=member,
                     )
@@ -97,7 +99,15 @@ def serve(
                 sys.excepthook(*sys.exc_info())  # as in a process that was not forked: without its message
                 sys.exit(1)
 
-        return Group(parts, workers=workers, listeners=listeners, work=work).run(ready)
+        group = Group(
+            parts,
+            workers=workers,
+            listeners=listeners,
+            work=work,
+            drain_s=settings.drain_s,
+            hang_s=settings.hang_timeout_s,
+        )
+        return group.run(ready)
 
 
 def _run(parts: Coroutine[Any, Any, None]) -> None:
@@ -111,25 +121,40 @@ async def run_parts(
     parts: tuple[Part, ...],
     listeners: Listeners,
     *,
+    waiting_on: Listeners,
     on_ready: Callable[[str | None], None],
     member: Member | None = None,
 ) -> None:
     """Run the parts in this process until SIGTERM; alone, also until SIGINT; as a `member`, until the parent's end.
 
-    `on_ready` is called with the mirror's address, if there is one.
+    Until the database can be used, the process says so on the sockets `waiting_on`. `on_ready` is called with the
+    mirror's address, if there is one.
     """
     sys.setswitchinterval(SWITCH_S)
-    background = background_connections(settings.worker_count) if member and "api" in parts else WORKER_POOL_SIZE
-    processes = member.board.states if member is not None else list
+    stop = Stop(settings.drain_s if "api" in parts else 0.0, member)  # no load balancer sends requests to the others
     async with (
-        open_runtime(settings, background_connections=background, processes=processes) as runtime,
-        open_telemetry(runtime, member) as telemetry,
+        _beating(member),
+        runtime_when_possible(settings, parts, waiting_on, stop, member) as runtime,
     ):
-        stop = _stop_signal(member)
+        if runtime is not None:
+            await _run_opened(runtime, parts, listeners, stop, on_ready, member)
+
+
+async def _run_opened(
+    runtime: Runtime,
+    parts: tuple[Part, ...],
+    listeners: Listeners,
+    stop: Stop,
+    on_ready: Callable[[str | None], None],
+    member: Member | None,
+) -> None:
+    """Run the parts over `runtime`."""
+    settings = runtime.settings
+    async with open_telemetry(runtime, member) as telemetry:
         if runtime.embedder is not None and "api" in parts:
             await _prepare(runtime.embedder)
         async with asyncio.TaskGroup() as group:
-            tasks = []
+            tasks = [group.create_task(runtime.health.watch(), name="watch")]
             if runtime.supervisor is not None:
                 tasks.append(group.create_task(runtime.supervisor.run(), name="postgres"))
             if "jobs" in parts:
@@ -146,17 +171,19 @@ async def run_parts(
                 _log.info("metrics are served", url=address_of(settings.metrics_host, listeners.metrics) + "/metrics")
                 metrics = _metrics_application(runtime, telemetry)
                 scrapers = OpenConnections(limits)
-                group.create_task(serve_http(metrics, listeners.metrics, scrapers, stop, lambda: None), name="metrics")
+                group.create_task(
+                    serve_http(metrics, listeners.metrics, scrapers, stop.now, lambda: None), name="metrics"
+                )
             if listeners.local is not None:
-                group.create_task(serve_local(runtime, listeners.local, stop), name="local")
+                group.create_task(serve_local(runtime, listeners.local, stop.now), name="local")
             if listeners.api is not None:
                 app = application(runtime, telemetry)
-                clients = OpenConnections(limits, member)
+                clients = OpenConnections(limits, member, stop.is_asked)
                 telemetry.metrics.follow_connections(clients)
-                group.create_task(serve_http(app, listeners.api, clients, stop, ready), name="api")
+                group.create_task(serve_http(app, listeners.api, clients, stop.now, ready), name="api")
             else:
                 ready()
-            await stop.wait()
+            await stop.now.wait()
             _log.info("stopping")
             for task in tasks:
                 task.cancel()
@@ -170,21 +197,17 @@ async def _prepare(embedder: Embedder) -> None:
         _log.warning("embedder is not available; words answer alone", reason=error.message)
 
 
-def _stop_signal(member: Member | None) -> asyncio.Event:
-    """Return an event that is set when this process is told to stop."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
+@contextlib.asynccontextmanager
+async def _beating(member: Member | None) -> AsyncIterator[None]:
+    """Have the heartbeats of a member written during the block."""
     if member is None:
-        loop.add_signal_handler(signal.SIGINT, stop.set)
-        return stop
-
-    def parent_has_ended() -> None:
-        loop.remove_reader(member.parent_pipe)
-        stop.set()
-
-    loop.add_reader(member.parent_pipe, parent_has_ended)
-    return stop
+        yield
+        return
+    task = asyncio.create_task(member.beat(), name="heartbeat")
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 @contextlib.contextmanager
@@ -214,7 +237,8 @@ def application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:
         Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
         runtime.artifacts,
         admission,
-        failing=runtime.health.failing,
+        unready=runtime.health.unready,
+        health=runtime.health.report_to_operator,
         loopback_only=settings.is_single_user,
         telemetry=telemetry,
         metrics=telemetry.metrics.route() if has_metrics else None,
@@ -225,7 +249,7 @@ def _metrics_application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starl
     """Return the ASGI application of the metrics' own listener, which also has the probes."""
     version = runtime.services().version
     middleware = [Middleware(LoopbackHosts)] if is_loopback(runtime.settings.metrics_host) else []
-    routes = [telemetry.metrics.route(), *probes(version, runtime.health.failing)]
+    routes = [telemetry.metrics.route(), *probes(version, runtime.health.unready, runtime.health.report_to_operator)]
     return Starlette(routes=routes, middleware=middleware)
 
 

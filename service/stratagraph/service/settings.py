@@ -17,6 +17,7 @@ from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_loopback, is_safe_url
 from stratagraph.service.connections import ConnectionLimits
 from stratagraph.service.learning_settings import LearningSettings
+from stratagraph.service.operation_settings import OperationSettings
 from stratagraph.service.processes.cores import cores
 from stratagraph.service.secret_files import secret_in
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
@@ -37,7 +38,7 @@ _IN_FILES = (
 )
 
 
-class Settings(LearningSettings):
+class Settings(LearningSettings, OperationSettings):
     """All settings. `Settings.load()` reads them from the environment and refuses unknown names."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
@@ -129,25 +130,6 @@ class Settings(LearningSettings):
     )
     artifact_max_bytes: int = Field(
         default=64 << 20, ge=1, le=1 << 30, description="size limit of an artifact in bytes, at most 1 GiB"
-    )
-    max_lag_s: float = Field(
-        default=300.0,
-        gt=0,
-        description="seconds that the mirror may be behind, or without a working worker or leader, before `health` and"
-        " `/readyz` fail",
-    )
-    metrics_port: int | None = Field(
-        default=None,
-        ge=0,
-        le=65535,
-        description="port of a listener of its own for `/metrics`, which asks for no credential; 0 picks a free one."
-        " Without it, `/metrics` is on the API's port in single-user mode, and off otherwise",
-    )
-    metrics_host: str = Field(default="127.0.0.1", description="address that the metrics' listener listens on")
-    traces_endpoint: str | None = Field(
-        default=None,
-        description="URL that receives traces by OTLP over HTTP, such as http://localhost:4318/v1/traces; needs the"
-        " extra `tracing`",
     )
     rate: float = Field(
         default=_FAIR_USE.rate.per_second, gt=0, description="points per second that flow into a credential's budget"

@@ -35,7 +35,9 @@ async def open_telemetry(runtime: Runtime, member: Member | None = None) -> Asyn
 
     Raises Misconfigured if traces are on and their packages are not installed.
     """
-    metrics = Metrics(runtime.database, runtime.measurements, runtime.supervisor, member)
+    metrics = Metrics(
+        runtime.database, runtime.measurements, runtime.supervisor, lambda: runtime.health.is_ready, member
+    )
     if runtime.embedder is not None:
         metrics.follow_embedder(runtime.embedder)
     answered = serve_metrics(member, metrics.of_process) if member is not None else nullcontext()

@@ -18,10 +18,13 @@ from fix_embedder import EmbeddingServer, embedding_server, vector_of
 from fix_endpoint import Reply
 from fix_jobs import resources_of
 from fix_memory import Memory, trust_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from stratagraph.consolidation.jobs.embed import Embed
 from stratagraph.memory.embedding import filling, questions
 from stratagraph.memory.embedding.embedder import EmbedderUnavailable, Refused, Vector, unit_vector
+from stratagraph.memory.embedding.filling import count_waiting
 from stratagraph.memory.embedding.questions import QuestionEmbedder, serving_model
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.request import Erase
@@ -32,11 +35,11 @@ from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.request import Supersede
 from stratagraph.service.embedders.endpoint import EmbeddingEndpoint
 from stratagraph.store.jobs.set_aside import FIRST_PAUSE_S
-from stratagraph.store.model.enums import Sensitivity, SourceKind
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.search import vector_search
-from stratagraph.store.search.embeddings import EmbeddingModel, ModelState, list_models
+from stratagraph.store.search.embeddings import CONSUMER, EmbeddingModel, ModelState, list_models
 
 WALKED = -1  # for EXACT: the index is walked, though no record has been counted yet
 
@@ -543,3 +546,96 @@ async def test_a_restart_of_the_change_log_makes_the_job_look_at_all_records(emb
     await embedded.memory.turn("a third remark")
     await embedded.fill()
     assert len(await embedded.vectors()) == 6
+
+
+BELOW = Sensitivity.HIGH
+COUNTED = """SELECT count(*) FROM record r
+WHERE r.sealed IS NULL AND r.sensitivity < %s AND r.state <= 2 AND r.type <> %s
+AND NOT EXISTS (SELECT FROM embedding e JOIN embedding_model m ON m.id = e.model
+  WHERE e.tenant = r.tenant AND e.id = r.id AND m.name = 'small')"""
+STEPS = ("say", "say much", "observe", "edit", "secret", "embed", "embed", "fail", "refuse", "fall behind")
+REFUSED = "a text that is refused"
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in (("LOOKED_AT", 3), ("PAGE", 2), ("TEXTS", 2)):
+        monkeypatch.setattr(filling, name, size)
+
+
+class Story:
+    """Steps of callers and of the job that embeds, over one memory."""
+
+    def __init__(self, embedded: Embedded) -> None:
+        self.embedded = embedded
+        self.memory = embedded.memory
+        self._number = 0
+
+    async def step(self, name: str) -> None:
+        self._number += 1
+        server, memory = self.embedded.server, self.memory
+        if name == "say":
+            await memory.turn(f"remark {self._number}")
+        elif name == "say much":
+            for part in range(7):
+                await memory.turn(f"part {part} of {self._number}")
+        elif name == "observe":
+            await memory.observe(f"Person {self._number}", "works_at", f"Company {self._number}")
+        elif name == "secret":
+            await memory.turn(f"secret {self._number}", sensitivity=BELOW)
+        elif name == "edit":
+            for state in ("planning", "executing"):
+                content = {"thread_id": f"t{self._number}", "state": state, "next_actions": [state]}
+                await memory.remember(SourceKind.WORKING_STATE, content)
+        elif name == "fall behind":  # for so long that the job must look at all records again
+            async with memory.database.background(Role.MAINTENANCE) as connection:
+                await connection.exec_driver_sql("DELETE FROM sync_cursor WHERE consumer = %s", (CONSUMER,))
+        else:
+            if name == "refuse":
+                await memory.turn(f"{REFUSED} {self._number}")
+            fails = name == "fail"
+            server.fault = lambda texts: (
+                Reply(401) if fails else Reply(400) if any(REFUSED in one for one in texts) else None
+            )
+            try:
+                await self.embedded.job.run_once(memory.clock.now())
+            except EmbedderUnavailable:
+                assert fails
+
+    async def check(self) -> int:
+        counted = await count_waiting(self.memory.database, self.embedded.embedder, below=BELOW)
+        async with self.memory.database.background(Role.FEED) as connection:
+            (row,) = await connection.exec_driver_sql(COUNTED, (int(BELOW), int(MemoryType.ENTITY)))
+        assert counted == row[0]
+        return counted
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(st.sampled_from(STEPS), min_size=1, max_size=8))
+async def test_the_number_of_records_that_wait_is_that_of_a_full_count(
+    embedded: Embedded, small_batches: None, steps: list[str]
+) -> None:
+    story = Story(embedded)
+    for step in steps:
+        await story.step(step)
+        await story.check()
+
+
+async def test_records_that_were_written_after_the_job_was_done_wait_too(embedded: Embedded) -> None:
+    story = Story(embedded)
+    await story.step("say")
+    await embedded.fill()
+    assert await story.check() == 0
+    await story.step("say much")
+    assert await story.check() == 7
+    await embedded.fill()
+    assert await story.check() == 0
+
+
+async def test_records_wait_for_an_embedder_that_has_never_answered(memory: Memory) -> None:
+    async with embedding_server() as server, embedding(memory, server) as embedded:
+        server.fault = lambda _: Reply(401)
+        story = Story(embedded)
+        await story.step("say much")
+        await story.step("fail")
+        assert await story.check() == 7

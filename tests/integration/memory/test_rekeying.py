@@ -25,7 +25,8 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import RecordState, Sensitivity
-from stratagraph.store.postgres.database import Database, sqlalchemy_url
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.pools import sqlalchemy_url
 from stratagraph.store.postgres.schema import MIGRATIONS, migrate
 
 ROWS = Path(__file__).parents[2] / "data" / "released_0010.sql"

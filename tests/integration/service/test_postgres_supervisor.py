@@ -71,9 +71,9 @@ async def test_a_killed_server_is_started_again_and_the_pools_connect_anew(runni
             assert await supervisor.run_once() == CONFIG.poll_s
             running.kill()
             with pytest.raises(StoreUnavailable):
-                await database.ping()
+                await database.probe()
             await supervisor.run_once()
-            await database.ping()
+            await database.probe()
             assert supervisor.restarts == 1
     assert running.value() == "before"
 

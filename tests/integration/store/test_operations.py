@@ -58,7 +58,7 @@ async def test_sibling_fields_share_their_partys_connections_and_others_get_one_
         await until(all_connections_are_held)
         assert attackers[0].open + attackers[1].open == attackers[2].open == 2
         victim = Reads(database, bounds, "victim", 1)
-        await database.ping()  # belongs to no operation
+        await database.probe()  # belongs to no operation
         await attackers[2].end()
 
         async def victim_reads() -> bool:

@@ -22,7 +22,8 @@ from stratagraph.service.embedded_postgres import postgres_binaries
 from stratagraph.service.runtime import open_runtime
 from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import Misconfigured
-from stratagraph.store.postgres.database import Database, sqlalchemy_url
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.pools import sqlalchemy_url
 from stratagraph.store.postgres.schema import MIGRATIONS, known_revisions, migrate
 from stratagraph.store.postgres.tables import metadata
 

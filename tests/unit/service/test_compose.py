@@ -282,12 +282,15 @@ def test_the_service_can_write_to_its_volume_only(compose: dict[str, Any], docke
     assert any(kind == "RUN" and "install --directory --owner=stratagraph" in rest for kind, rest in dockerfile)
 
 
-def test_docker_waits_until_the_service_and_its_databases_have_stopped(compose: dict[str, Any]) -> None:
+def test_docker_waits_until_the_service_and_its_databases_have_stopped(
+    compose: dict[str, Any], dockerfile: list[tuple[str, str]]
+) -> None:
     from stratagraph.service.embedded_postgres import STOP_TIMEOUT_S
     from stratagraph.service.http_server import GRACE_S
 
     grace = {name: int(service["stop_grace_period"].rstrip("s")) for name, service in compose["services"].items()}
-    assert grace["stratagraph"] > GRACE_S
+    in_image = dict(re.findall(r"(STRATA\w+)=(\S+)", " ".join(rest for kind, rest in dockerfile if kind == "ENV")))
+    assert grace["stratagraph"] > GRACE_S + float(in_image["STRATAGRAPH_DRAIN_S"])
     assert grace["postgres"] >= STOP_TIMEOUT_S
 
 

@@ -12,7 +12,9 @@ from stratagraph.graphql.services import HealthReport, Report
 
 @strawberry.type(description="State of one part of the service.")
 class HealthCheck:
-    name: str = strawberry.field(description="The part that was checked: database, feed, jobs or mirror.")
+    name: str = strawberry.field(
+        description="The part that was checked: database, clock, feed, jobs, mirror, embedder or processes."
+    )
     ok: bool = strawberry.field(description="Whether the part works.")
     detail: str = strawberry.field(description="State in words, for people; not meant to be parsed.")
     checked_at: datetime = strawberry.field(description="Instant at which the part was checked.")
@@ -36,8 +38,10 @@ class HealthCheck:
 @strawberry.type(description="State of the service.")
 class Health:
     ok: bool = strawberry.field(
-        description="Whether the service works as it should; `/readyz` answers 503 where it does not. It is false while"
-        " the database does not answer, a job keeps failing, or the mirror is behind by more than the configured lag."
+        description="Whether the service works as it should; `/healthz` answers 503 where it does not. It is false"
+        " while the database does not answer, accepts no writes or has no free connection, the clocks differ, a job"
+        " keeps failing, or the mirror is behind by more than the configured lag. A server may answer requests all the"
+        " same: `/readyz` says whether it does."
     )
     version: str = strawberry.field(description="Release number of the running server.")
     checks: list[HealthCheck] = strawberry.field(description="The checks behind `ok`, one per part of the service.")

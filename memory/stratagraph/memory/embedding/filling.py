@@ -18,8 +18,9 @@ from stratagraph.memory.embedding.embedder import MAX_CHARACTERS, PROBE, Embedde
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import Lease
-from stratagraph.store.jobs.set_aside import clear_set_aside, due_set_aside, set_aside
+from stratagraph.store.jobs.set_aside import clear_set_aside, due_set_aside, list_set_aside, set_aside
 from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.search.embeddings import (
@@ -30,6 +31,7 @@ from stratagraph.store.search.embeddings import (
     add_model,
     advance_past,
     begin_filling,
+    count_unembedded,
     fetch_unembedded,
     finish_filling,
     insert_vectors,
@@ -44,6 +46,7 @@ JOB = "embed"
 LOOKED_AT = 1_000  # records looked at in one batch of the filling
 PAGE = 500  # changes of the feed followed in one batch
 TEXTS = 64  # texts embedded between two transactions
+MOST_COUNTED = 10_000
 RETRIED = 100  # refused texts tried again in one batch
 REMOVED = 5_000  # vectors of a former model deleted in one transaction
 Key = tuple[int, UUID]  # tenant and id of a record
@@ -99,11 +102,7 @@ class Filling:
     async def _model(self) -> EmbeddingModel:
         """Return the model to fill; on its first use, make it ready and let others be."""
         asked = self._embedder
-        known = [
-            one
-            for one in await list_models(self._database)
-            if one.name == asked.name and asked.dimensions in (None, one.dimensions)
-        ]
+        known = await _models_of(self._database, asked)
         if self._prepared is not None and known and known[-1].id == self._prepared.id:
             return known[-1]
         dimensions = known[-1].dimensions if known else await self._learn_dimensions()
@@ -195,6 +194,27 @@ class Filling:
             for one in refused:
                 await set_aside(connection, JOB, (one.tenant, one.id), TextRefused(), at=now)
         self._refused += len(refused)
+
+
+async def count_waiting(database: Database, embedder: Embedder, *, below: Sensitivity | None) -> int:
+    """Return how many records below `below` need a vector of `embedder` and have none, counted up to 10,000.
+
+    Raises StoreUnavailable.
+    """
+    known = await _models_of(database, embedder)
+    async with database.background(Role.JOBS) as connection:
+        refused = await list_set_aside(connection, job=JOB, limit=MOST_COUNTED)
+    keys = [(one.tenant, one.id) for one in refused]
+    return await count_unembedded(database, known[-1] if known else None, keys, below=below)
+
+
+async def _models_of(database: Database, embedder: Embedder) -> list[EmbeddingModel]:
+    """Return the stored models that the embedder may be, the oldest first."""
+    return [
+        one
+        for one in await list_models(database)
+        if one.name == embedder.name and embedder.dimensions in (None, one.dimensions)
+    ]
 
 
 def text_of(record: Unembedded) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from stratagraph.service.cli.output import print_error
+from stratagraph.service.cli.output import people, print_error
 from stratagraph.store.model.errors import StratagraphError
 
 HELP = (
@@ -68,7 +68,7 @@ def build(names: Iterable[str] = COMMANDS) -> typer.Typer:
 
 def _print_version(given: bool) -> None:
     if given:
-        typer.echo(f"stratagraph {importlib.metadata.version('stratagraph')}")
+        people.print(f"stratagraph {importlib.metadata.version('stratagraph')}", highlight=False)
         raise typer.Exit
 
 

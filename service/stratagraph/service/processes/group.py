@@ -1,4 +1,4 @@
-"""The parent of a service's processes: forks them, replaces those that end, and stops all of them."""
+"""The parent of a service's processes: forks them, replaces those that end or hang, and stops all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import structlog
 from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.http_server import GRACE_S
 from stratagraph.service.listening import Listeners
-from stratagraph.service.processes.board import STABLE_S, Board, Member, ProcessState
+from stratagraph.service.processes.board import BEAT_S, STABLE_S, Board, Member, ProcessState
 from stratagraph.service.settings import Part
 
 FIRST_PAUSE_S = 0.5  # before the second start in a row; doubles with each further one. The first is at once.
@@ -48,9 +48,9 @@ class _Process:
 
 @dataclass(slots=True, kw_only=True)
 class _StopSignal:
-    """Whether a signal has asked the parent to stop."""
+    """The signals that have asked the parent to stop, in their order."""
 
-    arrived: bool = False
+    numbers: list[int] = field(default_factory=list)
     readable: socket.socket = field(init=False)
     _written: socket.socket = field(init=False)
 
@@ -64,8 +64,8 @@ class _StopSignal:
         for number in _SIGNALS:
             signal.signal(number, self._on_signal)
 
-    def _on_signal(self, _: int, __: FrameType | None) -> None:
-        self.arrived = True
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        self.numbers.append(number)
 
     def read(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -85,10 +85,20 @@ class Group:
     """The processes of one service: one for the background parts, if any, and `workers` for the API.
 
     `work` runs in each of them, with its place, its parts and a function to call once it is ready; it returns at its
-    orderly end, and raises SystemExit where it cannot go on.
+    orderly end, and raises SystemExit where it cannot go on. At SIGTERM the processes are not ready any more, and end
+    after `drain_s` seconds. One that is ready and has no heartbeat for `hang_s` seconds is killed and replaced.
     """
 
-    def __init__(self, parts: Sequence[Part], *, workers: int, listeners: Listeners, work: Work) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        workers: int,
+        listeners: Listeners,
+        work: Work,
+        drain_s: float,
+        hang_s: float,
+    ) -> None:
         background = tuple(part for part in parts if part != "api")
         kinds: list[tuple[str, tuple[Part, ...]]] = [("background", background)] if background else []
         kinds += [(f"api-{number}", ("api",)) for number in range(1, workers + 1)]
@@ -99,6 +109,11 @@ class Group:
         ]
         self._listeners = listeners
         self._work = work
+        self._drain_s = drain_s
+        self._hang_s = hang_s
+        self._stops_at: float | None = None  # on the monotonic clock, once a signal has arrived
+        # When this process last looked for heartbeats, and since when it has looked without a break.
+        self._looked_at = self._looking_since = time.monotonic()
         self._stop_signal = _StopSignal()
         self._parent_pipe, self._parent_end = os.pipe()
         self._mirror: str | None = None
@@ -114,9 +129,10 @@ class Group:
         keep_loaded()
         with _directory() as directory:
             try:
-                while not self._stop_signal.arrived:
+                while not self._is_over():
                     self._start_due(directory)
                     self._wait()
+                    self._kill_hanging()
                     if not self._reap():
                         return 1
                     if not self._has_started and all(one.state.is_ready for one in self._all):
@@ -126,6 +142,34 @@ class Group:
                 return 0
             finally:
                 self._stop()
+
+    def _is_over(self) -> bool:
+        """Return whether the processes must end now: `drain_s` after SIGTERM, or at SIGINT or a second signal."""
+        signals = self._stop_signal.numbers
+        if not signals:
+            return False
+        if self._stops_at is None:
+            drain_s = self._drain_s if signals[0] == signal.SIGTERM and self._has_started else 0.0
+            self._board.stop()
+            self._stops_at = time.monotonic() + drain_s
+            if drain_s:
+                _log.info("not ready any more; requests are answered until the stop", stop_in_s=drain_s)
+        return len(signals) > 1 or time.monotonic() >= self._stops_at
+
+    def _kill_hanging(self) -> None:
+        """Kill the processes that have hung for too long; `_reap` notes their end."""
+        now = time.monotonic()
+        if now > self._looked_at + self._hang_s / 2:  # this process hung too, as after Ctrl-Z: give the others time
+            self._looking_since = now
+        self._looked_at = now
+        for one in self._all:
+            beat_at = self._board.beat_at(one.index)
+            if one.process is None or not one.state.is_ready or not beat_at:
+                continue
+            if (silent_s := now - max(beat_at, self._looking_since)) > self._hang_s:
+                _log.error("process hangs and is killed", name=one.state.name, silent_s=round(silent_s, 1))
+                self._set(one, hangs=one.state.hangs + 1, is_ready=False)
+                one.process.kill()
 
     def _start_due(self, directory: str) -> None:
         for one in self._all:
@@ -158,8 +202,8 @@ class Group:
     def _become(self, member: Member, parts: tuple[Part, ...], say_ready: Connection) -> None:
         """Do the work of a forked process."""
         self._stop_signal.forget()
-        if "api" not in parts:
-            self._listeners.close()  # or clients would connect to it while nobody accepts
+        if "api" not in parts and self._has_started:
+            self._listeners.close()  # or clients would connect to it although it accepts none
         os.close(self._parent_end)  # or it would not read as closed when the parent has ended
         for other in self._all:
             if other.ready_pipe is not None:
@@ -171,9 +215,11 @@ class Group:
         self._work(member, parts, ready)
 
     def _wait(self) -> None:
-        """Wait for a signal, for a process that is ready or has ended, or until one is due."""
+        """Wait for a signal, a process that is ready, has ended or is due, or the next heartbeat."""
+        now = time.monotonic()
         due = [one.due_at for one in self._all if one.process is None and self._has_started]
-        timeout = max(0.0, min(due) - time.monotonic()) if due else None
+        due += [now + min(BEAT_S, self._hang_s / 4), *([self._stops_at] if self._stops_at is not None else [])]
+        timeout = max(0.0, min(due) - now)
         pipes = [one.ready_pipe for one in self._all if one.ready_pipe is not None]
         wait([self._stop_signal.readable, *pipes, *(one.process.sentinel for one in self._all if one.process)], timeout)
         self._stop_signal.read()
@@ -210,7 +256,7 @@ class Group:
         pause_s = 0.0 if ends == 1 else min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(ends - 2, 20))
         one.due_at = now + pause_s
         self._set(one, pid=0, ends_in_a_row=ends, is_ready=False)
-        if not self._stop_signal.arrived:
+        if not self._stop_signal.numbers:
             _log.error(
                 "process has ended", name=one.state.name, status=status, ends_in_a_row=ends, next_start_in_s=pause_s
             )

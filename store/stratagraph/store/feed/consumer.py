@@ -292,11 +292,15 @@ class Feed:
         return bool(found and found[0]["applied"])
 
 
+async def list_consumers(connection: AsyncConnection) -> list[str]:
+    """Return the names of the consumers that have cursors."""
+    return [row["consumer"] for row in await fetch(connection, "list_consumers")]
+
+
 async def measure_lags(database: Database) -> dict[str, Lag]:
     """Measure how far each registered consumer of the feed is behind, keyed by its name. Raises StoreUnavailable."""
     async with database.background(Role.FEED) as connection:
-        names = [row["consumer"] for row in await fetch(connection, "list_consumers")]
-        found = {name: await _lag(connection, name) for name in names}
+        found = {name: await _lag(connection, name) for name in await list_consumers(connection)}
     return {name: lag for name, lag in found.items() if lag is not None}
 
 

@@ -167,6 +167,10 @@ class StoreUnavailable(StratagraphError):
     retryable = True
 
 
+class OutOfConnections(StoreUnavailable):
+    """The database has no free connection; try again shortly."""
+
+
 class StatementTimedOut(StoreUnavailable):
     """The database stopped a statement that took too long; try again shortly."""
 

@@ -5,19 +5,16 @@ See docs/architecture.md, Transactions and roles.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import orjson
 from psycopg.errors import InsufficientPrivilege
-from sqlalchemy import event, text
+from sqlalchemy import event
 from sqlalchemy.engine import Connection as SyncConnection
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.model.errors import Misconfigured, TenantErased
 from stratagraph.store.postgres.driver import (
@@ -47,6 +44,8 @@ from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.fair_slots import FairSlots
 from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
 from stratagraph.store.postgres.operations import current_operation
+from stratagraph.store.postgres.pools import STATEMENT_TIMEOUT_MS, Pool
+from stratagraph.store.postgres.probing import Probe, probe
 
 Connection = AsyncConnection  # for packages that pass connections on and do not import SQLAlchemy
 
@@ -55,34 +54,8 @@ POOL_QUEUE = 1_000  # transactions of one party that may wait; its operations ar
 SPARE_CONNECTIONS = 3  # further ones for transactions outside operations: probes, retries in the background, commands
 WORKER_POOL_SIZE = 5  # connections for background work
 AUTONOMOUS_POOL_SIZE = 2  # connections for autonomous transactions
-POOL_RECYCLE_S = 1_800  # age in seconds at which a connection is replaced
-CONNECT_TIMEOUT_S = 5
-STATEMENT_TIMEOUT_MS = 30_000
-LOCK_TIMEOUT_MS = 10_000
-IDLE_IN_TRANSACTION_MS = 60_000  # after which the server closes a connection whose transaction sends no statement
-
-# JIT is off because compiling takes longer than our queries.
-_SESSION = (
-    f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS}"
-    f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS}"
-    " -c jit=off -c timezone=UTC"
-)
 WRITERS = 0x5347  # first key of the advisory locks that transactions hold while they may write records of a tenant
 ANY_TENANT = 0  # second key for background work across tenants; for other writers it is the tenant's number
-
-
-def sqlalchemy_url(url: str) -> str:
-    """Return a PostgreSQL URL in SQLAlchemy's form, with psycopg as the driver.
-
-    Raises Misconfigured if `url` is not a PostgreSQL URL.
-    """
-    for prefix in ("postgresql+psycopg://", "postgresql://", "postgres://"):
-        if url.startswith(prefix):
-            return "postgresql+psycopg://" + url.removeprefix(prefix)
-    raise Misconfigured(
-        "STRATAGRAPH_DATABASE_URL must look like postgresql://user:password@host:5432/database"
-        " (the value is not shown because it may hold a password)"
-    )
 
 
 class Role(StrEnum):
@@ -131,41 +104,20 @@ class Database:
         pool_size: int = POOL_SIZE,
         background_size: int = WORKER_POOL_SIZE,
     ) -> None:
-        self.engine = self._engine(url, pool_size + SPARE_CONNECTIONS)
+        background_url = worker_url or url
+        self._callers = Pool("callers", url, pool_size + SPARE_CONNECTIONS)
+        self._background = Pool("background", background_url, background_size)
+        self._autonomous = Pool("autonomous", background_url, AUTONOMOUS_POOL_SIZE)
+        self._pools = (self._callers, self._background, self._autonomous)
+        self.engine = self._callers.engine
         self.slots = FairSlots("database connections", total=pool_size, waiting=POOL_QUEUE)
-        self._worker = self._engine(worker_url or url, background_size)
-        self._autonomous = self._engine(worker_url or url, AUTONOMOUS_POOL_SIZE)
         self.observe: TransactionObserver = unobserved
-        self._waiting: Counter[AsyncEngine] = Counter()
         self.when_tenant_erased: list[Callable[[int], None]] = []  # called with the number of a tenant found erased
         self.before_closing: list[Callable[[], Awaitable[None]]] = []  # called by `async with` before the pools close
         # Executed so far, and the round trips in which they were sent, without BEGIN and COMMIT: tests limit both.
         self.statements = self.round_trips = 0
-        for engine in (self.engine, self._worker):
-            event.listen(engine.sync_engine, "before_cursor_execute", self._before_statement)
-
-    @staticmethod
-    def _engine(url: str, pool_size: int) -> AsyncEngine:
-        return create_async_engine(
-            sqlalchemy_url(url),
-            pool_size=pool_size,
-            max_overflow=0,
-            pool_use_lifo=True,  # few connections are kept warm, with the plans that they keep, instead of all in turn
-            pool_timeout=POOL_WAIT_S,
-            pool_recycle=POOL_RECYCLE_S,
-            hide_parameters=True,  # parameters hold memories, and errors are logged
-            json_deserializer=orjson.loads,
-            connect_args={
-                "options": _SESSION,
-                "connect_timeout": CONNECT_TIMEOUT_S,
-                "application_name": "stratagraph",
-                # `exchange` has the server keep the statements that ask for it. The others are planned with their
-                # parameters: generic plans misestimate array parameters (terms, frontiers).
-                # plan_cache_mode=force_custom_plan would also plan the checks of foreign keys anew for every row, which
-                # takes a fifth of the time of a batch of captures.
-                "prepare_threshold": None,
-            },
-        )
+        for pool in (self._callers, self._background):
+            event.listen(pool.engine.sync_engine, "before_cursor_execute", self._before_statement)
 
     def _before_statement(self, connection: SyncConnection, *_: Any) -> None:
         flush_before(connection)
@@ -181,13 +133,13 @@ class Database:
     async def __aexit__(self, *_: object) -> None:
         for close in self.before_closing:
             await close()
-        for engine in (self.engine, self._worker, self._autonomous):
-            await engine.dispose()
+        for pool in self._pools:
+            await pool.engine.dispose()
 
     async def reconnect(self) -> None:
-        """Replace all connections, because the server was started again. One in use is closed when it is returned."""
-        for engine in (self.engine, self._worker, self._autonomous):
-            await engine.dispose()
+        """Replace each connection when it is next taken, because the server was started again or changed its role."""
+        for pool in self._pools:
+            pool.renew()
 
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
@@ -195,7 +147,7 @@ class Database:
 
         It begins with its first statement, which raises what another transaction raises when it is opened.
         """
-        async with self._slot(), translated(), self._connected(self.engine, Role.READ) as connection:
+        async with self._slot(), translated(), self._connected(self._callers, Role.READ) as connection:
             await self._enter(connection, Role.READ, bounds, is_snapshot=True, is_deferred=True)
             yield connection
             await commit(connection)  # otherwise it is rolled back when the connection is returned
@@ -206,7 +158,7 @@ class Database:
         async with (
             self._slot(),
             translated(),
-            self._connected(self.engine, Role.WRITE) as connection,
+            self._connected(self._callers, Role.WRITE) as connection,
             connection.begin(),
         ):
             await self._enter(connection, Role.WRITE, bounds, writes_for=bounds.tenant)
@@ -217,14 +169,14 @@ class Database:
     async def background(self, role: Role, *, tenant: int | None = None) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for background work across tenants, or for one `tenant`, as the role for that work."""
         writes_for = (ANY_TENANT if tenant is None else tenant) if role in _WRITES_RECORDS else None
-        async with translated(), self._connected(self._worker, role) as connection, connection.begin():
+        async with translated(), self._connected(self._background, role) as connection, connection.begin():
             await self._enter(connection, role, writes_for=writes_for)
             yield connection
 
     @asynccontextmanager
     async def background_snapshot(self, role: Role) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for background work across tenants: one snapshot for all statements."""
-        async with translated(), self._connected(self._worker, role) as connection, connection.begin():
+        async with translated(), self._connected(self._background, role) as connection, connection.begin():
             await self._enter(connection, role, is_snapshot=True)
             yield connection
 
@@ -250,22 +202,16 @@ class Database:
             yield
 
     @asynccontextmanager
-    async def _connected(self, engine: AsyncEngine, role: Role) -> AsyncIterator[AsyncConnection]:
-        """Take a connection from the engine's pool for the block, which is observed as a transaction of `role`."""
+    async def _connected(self, pool: Pool, role: Role) -> AsyncIterator[AsyncConnection]:
+        """Take a connection from the pool for the block, which is observed as a transaction of `role`."""
         with self.observe(role.value):
-            self._waiting[engine] += 1
-            is_waiting = True
-            try:
-                async with engine.connect() as connection:
-                    self._waiting[engine] -= 1
-                    is_waiting = False
-                    info = connection.info  # read now, because a connection that is lost no longer returns it
-                    try:
-                        yield connection
-                    finally:
-                        end_session(info)
-            finally:
-                self._waiting[engine] -= is_waiting
+            async with AsyncExitStack() as stack:
+                connection = await pool.take(stack, POOL_WAIT_S)
+                info = connection.info  # read now, because a connection that is lost no longer returns it
+                try:
+                    yield connection
+                finally:
+                    end_session(info)
 
     async def _enter(
         self,
@@ -318,17 +264,11 @@ class Database:
 
     def pools(self) -> list[PoolUsage]:
         """Return the use of each pool."""
-        engines = {"callers": self.engine, "background": self._worker, "autonomous": self._autonomous}
-        return [
-            PoolUsage(name=name, size=pool.size(), in_use=pool.checkedout(), waiting=self._waiting[engine])
-            for name, engine in engines.items()
-            if isinstance(pool := engine.sync_engine.pool, QueuePool)
-        ]
+        return [pool.usage() for pool in self._pools]
 
-    async def ping(self) -> None:
-        """Raise StoreUnavailable unless the database answers."""
-        async with translated(), self.engine.connect() as connection:
-            await connection.execute(text("SELECT 1"))
+    async def probe(self) -> Probe:
+        """Return what the database can do now. Raises StoreUnavailable if it cannot be reached."""
+        return await probe(self._callers, self._background)
 
 
 def _erased(info: Mapping[Any, Any], bounds: Bounds) -> TenantErased:

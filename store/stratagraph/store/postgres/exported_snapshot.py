@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
-from stratagraph.store.postgres.database import CONNECT_TIMEOUT_S, sqlalchemy_url
+from stratagraph.store.postgres.pools import CONNECT_TIMEOUT_S, sqlalchemy_url
 
 _TABLES = text(
     "SELECT n.nspname AS schema, c.relname AS name, pg_table_size(c.oid) AS bytes"

@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from stratagraph.store.model.errors import (
     ConditionsOverlap,
     KeyCollision,
+    OutOfConnections,
     StatementFailed,
     StatementTimedOut,
     StoreUnavailable,
@@ -35,9 +36,17 @@ _TRANSIENT_REASONS = {
     "25006": "The database accepts no writes now: it is a standby or read-only. Try again shortly.",
     "25P03": "The database ended a transaction that waited too long for this process; try again shortly.",
     "25P04": "The database ended a transaction that took too long; try again shortly.",
-    "53300": "The database has no free connection; try again shortly.",
     "55P03": "Another transaction held a lock on the same rows for too long; try again shortly.",
 }
+# What a server, or PgBouncer, says when it refuses a connection. libpq passes on no SQLSTATE then. A server whose
+# lc_messages is not English says something else, which reads as "cannot be reached".
+_OUT_OF_CONNECTIONS = (
+    "too many clients",
+    "too many connections for",
+    "connection slots are reserved",
+    "no more connections allowed",
+)
+_CHANGING_STATE = "the database system is "  # starting up, shutting down, in recovery mode, not accepting connections
 _DRIVER_DOWN = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
@@ -47,18 +56,30 @@ async def translated() -> AsyncIterator[None]:
     try:
         yield
     except PoolTimeout as error:
-        raise StoreUnavailable(
+        raise OutOfConnections(
             f"All database connections have been busy for {POOL_WAIT_S:.0f} s; try again shortly."
         ) from error
     except DBAPIError as error:
-        raise _translation(error.orig, is_lost=error.connection_invalidated) from error
+        raise translation(error.orig, is_lost=error.connection_invalidated) from error
     except psycopg.Error as error:
-        raise _translation(error, is_lost=False) from error
+        raise translation(error, is_lost=False) from error
     except ConnectionError as error:
         raise StoreUnavailable from error
 
 
-def _translation(cause: BaseException | None, *, is_lost: bool) -> Exception:
+def is_out_of_connections(cause: BaseException | None) -> bool:
+    """Return whether the server refused a connection because it has none left."""
+    return isinstance(cause, states.TooManyConnections) or _refuses(cause, *_OUT_OF_CONNECTIONS)
+
+
+def _refuses(cause: BaseException | None, *phrases: str) -> bool:
+    """Return whether no connection was made, for a reason that contains one of the phrases."""
+    if not isinstance(cause, _DRIVER_DOWN) or cause.sqlstate is not None:
+        return False
+    return any(phrase in str(cause) for phrase in phrases)
+
+
+def translation(cause: BaseException | None, *, is_lost: bool) -> Exception:
     """Return the error of the store to raise in place of a driver error; `is_lost` tells that the connection is."""
     if isinstance(cause, states.UniqueViolation | states.ForeignKeyViolation):
         return KeyCollision(cause.diag.constraint_name)
@@ -69,8 +90,16 @@ def _translation(cause: BaseException | None, *, is_lost: bool) -> Exception:
     if isinstance(cause, states.QueryCanceled):
         return StatementTimedOut()
     if is_lost or _is_transient(cause):
-        return StoreUnavailable(_TRANSIENT_REASONS.get(str(getattr(cause, "sqlstate", None))))
+        return _unavailability(cause)
     return StatementFailed(type(cause).__name__, getattr(cause, "sqlstate", None))
+
+
+def _unavailability(cause: BaseException | None) -> StoreUnavailable:
+    if is_out_of_connections(cause):
+        return OutOfConnections()
+    if _refuses(cause, _CHANGING_STATE):
+        return StoreUnavailable("The database is starting or stopping, and accepts no connection; try again shortly.")
+    return StoreUnavailable(_TRANSIENT_REASONS.get(str(getattr(cause, "sqlstate", None))))
 
 
 def _is_transient(cause: BaseException | None) -> bool:

@@ -25,6 +25,11 @@ coalesce((SELECT pg_snapshot_xmin(snap) FROM sync_snapshot ORDER BY id LIMIT 1),
 -- List the partitions of the change log.
 SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'sync_log'::regclass ORDER BY 1
 
+-- probe_database --
+-- Read whether the server accepts writes of a new transaction, and its clock in seconds since 1970.
+SELECT pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only') = 'on' AS is_read_only,
+  CAST(extract(epoch FROM clock_timestamp()) AS double precision) AS clock_s
+
 -- read_horizon --
 -- Read the transaction id below which every stored snapshot has seen the log. It never decreases.
 SELECT ({feed_horizon})::text AS horizon

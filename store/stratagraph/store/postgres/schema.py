@@ -9,8 +9,9 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
-from stratagraph.store.postgres.database import CONNECT_TIMEOUT_S, sqlalchemy_url
+from stratagraph.store.model.errors import Misconfigured, OutOfConnections, StoreUnavailable
+from stratagraph.store.postgres.failures import translation
+from stratagraph.store.postgres.pools import CONNECT_TIMEOUT_S, sqlalchemy_url
 from stratagraph.store.postgres.roles import grant_roles
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -37,7 +38,7 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
     `url` is that of the owner. The logins of `api_url` and `worker_url` may then act as their roles; without them, the
     owner may. Blocks, so run it in a thread. Safe to repeat and to run from several processes at once. Raises
     Misconfigured if the server is too old, an extension or a privilege is missing, or the database was migrated by a
-    newer version; StoreUnavailable if it cannot be reached.
+    newer version; StoreUnavailable if it cannot be reached, or cannot be written now.
     """
     engine = _engine(url)
     try:
@@ -50,7 +51,11 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
                 " pg_trgm, btree_gist and btree_gin; install them, or start without STRATAGRAPH_DATABASE_URL to use the"
                 " embedded server."
             ) from error
-        if error.orig is not None and getattr(error.orig, "sqlstate", None) is None:
+        found = translation(error.orig, is_lost=error.connection_invalidated)
+        is_said = getattr(error.orig, "sqlstate", None) is not None or isinstance(found, OutOfConnections)
+        if is_said and isinstance(found, StoreUnavailable):
+            raise found from error
+        if error.orig is not None and not is_said:
             raise StoreUnavailable(
                 f"The database cannot be reached; check that it runs and its URL in the settings: {error.orig}"
             ) from error

@@ -15,8 +15,9 @@ from uuid import UUID
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.feed.consumer import Feed, list_consumers
 from stratagraph.store.feed.leases import Lease, LogPage
+from stratagraph.store.feed.snapshots import SHARDS
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.postgres.bulk import array_literal
 from stratagraph.store.postgres.database import Database, Role
@@ -209,6 +210,37 @@ async def list_records_after(
         connection, "list_records_after", after_tenant=model.after_tenant, after_id=model.after_id, limit=limit
     )
     return [(row["tenant"], row["id"]) for row in rows]
+
+
+async def count_unembedded(
+    database: Database, model: EmbeddingModel | None, given: Collection[tuple[int, UUID]], *, below: Sensitivity | None
+) -> int:
+    """Return how many records need a vector of `model` and have none, counted up to 10,000.
+
+    Without a model none has one yet. `given` are records that may be missed by following the changes. Raises
+    StoreUnavailable.
+    """
+    async with database.background(Role.FEED) as connection:
+        follows = CONSUMER in await list_consumers(connection)
+        # Without a cursor, all records are looked at again from the first.
+        is_filling = model is None or model.state is not ModelState.COMPLETE or not follows
+        goes_on = model is not None and model.state is ModelState.FILLING and follows
+        (row,) = await fetch(
+            connection,
+            "count_unembedded",
+            consumer=CONSUMER,
+            shards=list(range(SHARDS)),
+            tenants=[tenant for tenant, _ in given],
+            ids=[id_ for _, id_ in given],
+            types=[int(one) for one in EMBEDDED_TYPES],
+            model=model.id if model is not None else None,
+            below=_bound(below),
+            is_filling=is_filling,
+            after_tenant=model.after_tenant if model is not None and goes_on else None,
+            after_id=model.after_id if model is not None and goes_on else None,
+        )
+    waiting: int = row["waiting"]
+    return waiting
 
 
 def _bound(below: Sensitivity | None) -> int:

@@ -9,6 +9,31 @@ UPDATE embedding_model SET state = 1, nonce = NULL, after_tenant = NULL, after_i
   records = (SELECT count(*) FROM record)
 WHERE id = :id
 
+-- count_unembedded --
+-- Count the records that need a vector of the model :model, up to 10,000, where each is one of three kinds: with
+-- :is_filling, those after the position of the filling; those with a change that the consumer has not read; those given.
+-- A record with many unread changes is looked at for each of the first 20,000.
+WITH {feed_position}, changed AS (
+  SELECT tenant, id FROM (
+    SELECT l.tenant, l.id FROM sync_log l, applied
+    WHERE l.kind = 1 AND l.op <> 'D' AND l.shard = ANY(CAST(:shards AS smallint[]))
+      AND (l.xid >= pg_snapshot_xmax(snap) OR l.xid = ANY (ARRAY(SELECT pg_snapshot_xip(snap))))
+      AND EXISTS (SELECT FROM record r WHERE r.tenant = l.tenant AND r.id = l.id AND {needs_vector})
+    LIMIT 20000) unread
+  UNION
+  SELECT given.tenant, given.id FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS given(tenant, id)
+  JOIN record r ON r.tenant = given.tenant AND r.id = given.id WHERE {needs_vector}
+)
+SELECT least(10000, (
+  SELECT count(*) FROM (
+    SELECT FROM record r WHERE CAST(:is_filling AS boolean) AND {needs_vector}
+      AND (CAST(:after_tenant AS bigint) IS NULL OR (r.tenant, r.id) > (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid)))
+    LIMIT 10000) existing
+) + (
+  SELECT count(*) FROM changed c WHERE NOT CAST(:is_filling AS boolean)
+    OR (c.tenant, c.id) <= (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
+)) AS waiting
+
 -- delete_embeddings --
 -- Delete at most :limit vectors of the model :id.
 DELETE FROM embedding WHERE (tenant, id, model) IN (SELECT tenant, id, model FROM embedding WHERE model = :id LIMIT :limit)
@@ -26,8 +51,7 @@ UPDATE embedding_model SET filled_at = NULL WHERE id = :id AND filled_at IS NOT 
 SELECT r.tenant, r.id, r.updated_at, r.name, r.text
 FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
 JOIN record r ON r.tenant = asked.tenant AND r.id = asked.id
-WHERE r.sealed IS NULL AND r.sensitivity < :below AND r.state <= 2 AND r.type = ANY (CAST(:types AS smallint[]))
-  AND NOT EXISTS (SELECT FROM embedding e WHERE e.tenant = r.tenant AND e.id = r.id AND e.model = :model)
+WHERE {needs_vector}
 
 -- finish_filling --
 -- Note that all existing records have been looked at.
@@ -68,6 +92,12 @@ FROM embedding_model ORDER BY id
 SELECT tenant, id FROM record
 WHERE CAST(:after_tenant AS bigint) IS NULL OR (tenant, id) > (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
 ORDER BY tenant, id LIMIT :limit
+
+-- needs_vector --
+-- Fragment: whether the record `r` needs a vector of the model :model; of null, which has none yet, whether of any.
+r.sealed IS NULL AND r.sensitivity < :below AND r.state <= 2 AND r.type = ANY (CAST(:types AS smallint[]))
+  AND NOT EXISTS (
+    SELECT FROM embedding e WHERE e.tenant = r.tenant AND e.id = r.id AND e.model = CAST(:model AS integer))
 
 -- note_followed --
 -- Note the snapshot up to which the change log was followed for the model :id.
