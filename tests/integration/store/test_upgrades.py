@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stratagraph.store.model.errors import MigrationFailed
-from stratagraph.store.postgres.schema import MIGRATIONS, known_revisions, migrate
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.schema import MIGRATIONS, find_newer_revision, known_revisions, migrate
 
 REVISIONS = known_revisions()
 NAMES = {path.stem.split("_")[0]: path.stem for path in (MIGRATIONS / "versions").glob("[0-9]*.py")}
@@ -85,3 +86,12 @@ def test_a_migration_that_lacks_an_extension_names_those_that_are_needed(own_dat
         migrated(own_database)
     assert failed.value.reached is None
     assert "has no revision yet" in failed.value.message
+
+
+async def test_a_running_service_can_read_that_the_database_is_newer_than_itself(own_database: OwnDatabase) -> None:
+    migrated(own_database)
+    async with Database(own_database.api, own_database.worker) as database:
+        assert await find_newer_revision(database) is None
+        with psycopg.connect(own_database.owner, autocommit=True) as connection:
+            connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        assert await find_newer_revision(database) == "9999"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from psycopg.errors import InsufficientPrivilege
@@ -10,8 +11,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from stratagraph.store.model.errors import MigrationFailed, Misconfigured, StoreUnavailable
-from stratagraph.store.postgres.database import CONNECT_TIMEOUT_S, sqlalchemy_url
+from stratagraph.store.postgres.database import CONNECT_TIMEOUT_S, Database, Role, sqlalchemy_url
 from stratagraph.store.postgres.failures import is_transient
+from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.postgres.roles import grant_roles
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -40,6 +42,18 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
         raise
     finally:
         engine.dispose()
+
+
+async def find_newer_revision(database: Database) -> str | None:
+    """Return the revision of the database if this version does not know it, because a newer one has migrated it."""
+    async with database.background(Role.MAINTENANCE) as connection:
+        revision = str((await fetch(connection, "fetch_revision"))[0]["version_num"])
+    return None if revision in _known() else revision
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(known_revisions())
 
 
 def known_revisions() -> list[str]:
