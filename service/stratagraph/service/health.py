@@ -99,8 +99,14 @@ class Health:
         return [*reports, _check_processes(states)] if states else reports
 
     async def _check_database(self) -> Report:
-        measured = await self._measurements.database.current()
+        gauges = self._measurements
+        measured, newer = await asyncio.gather(gauges.database.current(), gauges.newer_revision.current())
         problem = self._database_problem()
+        if problem is None and newer.value is not None:
+            problem = (
+                f"was migrated to revision {newer.value}, which this version of Stratagraph does not know, by a newer"
+                " one: stop this service, and start that version"
+            )
         if problem is not None:
             measured = replace(measured, problem=problem)
         return _report("database", measured, "answers", fails=True)
