@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
+from fix_memory import until
 from fix_service import Client, Service, run_command, running
 
 CAPTURE = """mutation Capture($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
@@ -273,3 +275,26 @@ async def test_the_health_probes_and_graphiql_answer(client: Client) -> None:
     page = await client.http.get(f"{client.url}/graphiql")
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert page.headers["content-type"].startswith("text/html")
+
+
+async def test_a_service_is_not_ready_once_a_newer_version_has_migrated_its_database(
+    client: Client, database_url: str
+) -> None:
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:
+        found = await (await connection.execute("SELECT version_num FROM alembic_version")).fetchone()
+        assert found is not None
+        await connection.execute("UPDATE alembic_version SET version_num = '9999'")
+
+        async def answers(status: int) -> bool:
+            return (await client.http.get(f"{client.url}/readyz")).status_code == status
+
+        await until(lambda: answers(503))
+        assert (await client.http.get(f"{client.url}/readyz")).json()["failing"] == ["database"]
+        (check,) = [
+            check
+            for check in (await client.data("{ health { checks { name detail } } }"))["health"]["checks"]
+            if check["name"] == "database"
+        ]
+        assert "migrated to revision 9999" in check["detail"]
+        await connection.execute("UPDATE alembic_version SET version_num = %s", found)
+        await until(lambda: answers(200))

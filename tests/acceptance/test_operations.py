@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shlex
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ import psycopg
 import pytest
 import typer
 from fix_memory import memory_of, with_database
+from fix_own_database import blocks, prepared, section
 
 from stratagraph.service import cli
 from stratagraph.service.embedded_postgres import postgres_binaries
@@ -28,17 +26,6 @@ from stratagraph.store.postgres.schema import migrate
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
-
-
-def section(title: str) -> str:
-    found = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^##+ |\Z)", OPERATIONS, flags=re.MULTILINE | re.DOTALL)
-    assert found is not None
-    return found[1]
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
 def commands_in(page: Path) -> Iterator[list[str]]:
@@ -73,51 +60,12 @@ def test_the_page_on_operations_has_commands() -> None:
     assert {"backup", "restore", "token", "audit"} <= set(found)
 
 
-@dataclass
-class Own:
-    """A database prepared as the page tells: the URLs of the administrator and of the three logins."""
-
-    administrator: str
-    owner: str
-    api: str
-    worker: str
-
-
 def shell(script: str, directory: Path, **variables: str) -> None:
     environment = os.environ | variables | {"PATH": f"{postgres_binaries()}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script], cwd=directory, env=environment, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
-
-
-@contextmanager
-def prepared(postgres_url: str) -> Iterator[Own]:
-    """Run the page's SQL under a name that no other test uses."""
-    name = f"operations_{secrets.token_hex(4)}"
-    (statements,) = blocks(section("A database of your own"), "sql")
-    subprocess.run(
-        [str(postgres_binaries() / "psql"), "--quiet", "--set=ON_ERROR_STOP=1", postgres_url],
-        input=statements.replace("memory", name).encode(),
-        check=True,
-    )
-    administrator = with_database(postgres_url, name)
-    user = administrator.partition("://")[2].partition("@")[0] + "@"
-    try:
-        yield Own(
-            administrator,
-            *(administrator.replace(user, f"{name}_{part}@", 1) for part in ("owner", "api", "worker")),
-        )
-    finally:
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-            # The owner last: it granted the other roles.
-            roles = connection.execute(
-                "SELECT rolname FROM pg_roles WHERE starts_with(rolname, %s) ORDER BY rolcreaterole, NOT rolcanlogin",
-                (name,),
-            )
-            for (role,) in roles.fetchall():
-                connection.execute(f"DROP ROLE {role}")
 
 
 @pytest.mark.skipif("STRATAGRAPH_TEST_DATABASE_URL" in os.environ, reason="the page's logins have no password there")

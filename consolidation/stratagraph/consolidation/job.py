@@ -34,11 +34,13 @@ class JobConfig:
 class JobResult:
     """The result of one run.
 
-    `counts` maps the name of each count, such as records_pruned, to a number. `more` asks for another run at once.
+    `counts` maps the name of each count, such as records_pruned, to a number. `more` asks for another run at once, and
+    `pause_s` for one after so many seconds in place of the job's interval.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     more: bool = False
+    pause_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from stratagraph.consolidation.jobs.retry_captures import RetryCaptures
 from stratagraph.consolidation.jobs.sweep_artifacts import SweepArtifacts
 from stratagraph.consolidation.jobs.take_census import TakeCensus
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs
+from stratagraph.consolidation.waiting import AfterPasses
 
 JOBS: tuple[Callable[[Resources], Job], ...] = (
     AnalyseWords,
@@ -38,6 +39,14 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
 )
 
 
+# Those that wait after an upgrade, until the older records have their keys and terms.
+AFTER_PASSES = frozenset({Consolidate, LinkNames, Prune, Reevaluate, RetryCaptures})
+
+
 def build_jobs(resources: Resources) -> list[Job]:
     """Return an instance of every job in JOBS, with its default config; of Embed only with an embedder."""
-    return [job(resources) for job in JOBS if job is not Embed or resources.embedder is not None]
+    return [
+        AfterPasses(job(resources), resources.database) if job in AFTER_PASSES else job(resources)
+        for job in JOBS
+        if job is not Embed or resources.embedder is not None
+    ]

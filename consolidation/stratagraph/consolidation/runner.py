@@ -138,6 +138,8 @@ class Runner:
 
     def _pause_s(self, job: Job, result: JobResult) -> float:
         """Return the seconds until the next run; they double while the job finds nothing to do."""
+        if result.pause_s is not None:
+            return result.pause_s
         if result.more or any(result.counts.values()):
             self._idle_runs[job.name] = 0
             return 0.0 if result.more else job.config.interval_s

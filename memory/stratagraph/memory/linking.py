@@ -36,6 +36,7 @@ from stratagraph.store.model.words import likely_name_terms
 from stratagraph.store.postgres.database import Connection, Database, Role, elevated, savepoint
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.entities import Mention, hold_entities, read_names
+from stratagraph.store.records.episode_timelines import is_thread_episode
 from stratagraph.store.records.fact_keys import FactIdentity, Slot
 from stratagraph.store.records.facts import lock_slots
 from stratagraph.store.records.inserting import NewRelation
@@ -228,7 +229,11 @@ async def _find_records(work: UnitOfWork, entities: Sequence[MemoryRecord]) -> l
 
 
 def _unlinked_names(record: MemoryRecord, fact: KeyedFact | None) -> list[_Unlinked]:
-    """Return the names in a record that are linked to no entity: of a fact, listed as ambiguous, and in the text."""
+    """Return the names in a record that are linked to no entity: of a fact, listed as ambiguous, and in the text.
+
+    The text of a thread's episode is made of its members', which are linked themselves. It has that text from its close
+    on, so that links from it would depend on whether the thread or the queue of entities was the first.
+    """
     found = []
     payload = record.payload or {}
     if fact is not None:
@@ -249,6 +254,8 @@ def _unlinked_names(record: MemoryRecord, fact: KeyedFact | None) -> list[_Unlin
                     record=record, name=one["surface"], predicate=one["predicate"], weight=0.9, type=one.get("type")
                 )
             )
+    if is_thread_episode(record):
+        return found
     known = linked | {normalised_name(one.name) for one in found}
     found += [
         _Unlinked(record=record, name=name, predicate="mentions_entity", weight=0.7, is_guess=True)

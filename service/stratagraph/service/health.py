@@ -135,8 +135,8 @@ class Health:
         was_ready = True
         while not self._is_stopping():
             unready = await self.unready()
-            measured = await self._measurements.database.current()
-            for report in (self._database_report(measured), _check_clock(measured)):
+            measured, newer = await self._database_state()
+            for report in (self._database_report(measured, newer), _check_clock(measured)):
                 _log_change(report, problems)
             if was_ready and unready:
                 _log.warning("not ready", failing=unready)
@@ -148,10 +148,10 @@ class Health:
             await asyncio.sleep(WATCH_S)
 
     async def _database_serves(self) -> bool:
-        measured = await self._measurements.database.current()
+        measured, newer = await self._database_state()
         if self._database_problem() is not None or measured.is_stale or measured.value is None:
             return False
-        return measured.value.serves
+        return measured.value.serves and newer.value is None
 
     async def _reports(self) -> list[Report]:
         # At the same time, so that parts that do not answer delay the answer only once.
@@ -164,10 +164,20 @@ class Health:
         return [*reports, _check_processes(states)] if states else reports
 
     async def _check_database(self) -> Report:
-        return self._database_report(await self._measurements.database.current())
+        return self._database_report(*await self._database_state())
 
-    def _database_report(self, measured: Measured[Probe]) -> Report:
+    async def _database_state(self) -> tuple[Measured[Probe], Measured[str | None]]:
+        """Return what the database can do, and the revision that a newer version has migrated it to."""
+        gauges = self._measurements
+        return await asyncio.gather(gauges.database.current(), gauges.newer_revision.current())
+
+    def _database_report(self, measured: Measured[Probe], newer: Measured[str | None]) -> Report:
         problem = self._database_problem()
+        if problem is None and newer.value is not None:
+            problem = (
+                f"was migrated to revision {newer.value}, which this version of Stratagraph does not know, by a newer"
+                " one: stop this service, and start that version"
+            )
         if problem is not None:
             measured = replace(measured, problem=problem)
         state = measured.value.state if measured.value is not None else DatabaseState.UNREACHABLE

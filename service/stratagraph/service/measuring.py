@@ -19,6 +19,7 @@ from stratagraph.store.model.errors import StatementFailed, StratagraphError
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.partitions import count_default_rows
 from stratagraph.store.postgres.probing import Probe
+from stratagraph.store.postgres.schema import find_newer_revision
 from stratagraph.store.records.census import Census, fetch_census_of_all
 from stratagraph.store.search.embeddings import EmbeddingModel, list_models
 from stratagraph.store.search.outcomes import RetrievalUse, sum_use
@@ -91,6 +92,7 @@ class Measurements:
     """
 
     database: Gauge[Probe]
+    newer_revision: Gauge[str | None]
     default_rows: Gauge[int]
     jobs: Gauge[list[JobState]]
     lags: Gauge[dict[str, Lag]]
@@ -124,6 +126,7 @@ class Measurements:
 
         return cls(
             database=Gauge(database.probe),
+            newer_revision=Gauge(lambda: find_newer_revision(database)),
             default_rows=Gauge(lambda: count_default_rows(database)),
             jobs=Gauge(states),
             lags=Gauge(lambda: measure_lags(database)),

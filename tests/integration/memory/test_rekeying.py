@@ -13,12 +13,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from alembic import command
-from alembic.config import Config
 from fix_memory import Memory, fresh_database, memory_of
+from fix_upgrades import migrate_to
 from psycopg.rows import dict_row
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
 from stratagraph.memory.rekeying import rekey_batch
 from stratagraph.store.keys.directory import Directory
@@ -26,8 +23,7 @@ from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import RecordState, Sensitivity
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.pools import sqlalchemy_url
-from stratagraph.store.postgres.schema import MIGRATIONS, migrate
+from stratagraph.store.postgres.schema import migrate
 
 ROWS = Path(__file__).parents[2] / "data" / "released_0010.sql"
 NOW = datetime(2026, 6, 2, tzinfo=UTC)
@@ -37,14 +33,7 @@ NOW = datetime(2026, 6, 2, tzinfo=UTC)
 async def upgraded_memory(postgres_url: str) -> AsyncIterator[tuple[Memory, str]]:
     """Yield a memory on a database that the release with schema 0010 filled and that was then migrated."""
     with fresh_database(postgres_url, None) as url:
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
-        config.set_main_option("path_separator", "os")
-        engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
-        with engine.connect() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, "0010")
-            connection.commit()
+        migrate_to(url, "0010")
         with psycopg.connect(url) as loading:
             loading.execute(ROWS.read_bytes())
         migrate(url)

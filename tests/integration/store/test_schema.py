@@ -9,10 +9,9 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from alembic import command
-from alembic.config import Config
 from fix_memory import Memory, fresh_database
 from fix_service import MASTER_KEY
+from fix_upgrades import migrate_to
 from fix_words import count_all_words, count_differences, words_counted
 from psycopg import sql
 from sqlalchemy import create_engine, text
@@ -81,7 +80,7 @@ def test_every_migration_applies_to_a_database_with_data(postgres_url: str, data
 
 def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(postgres_url: str) -> None:
     with fresh_database(postgres_url, None) as url:
-        _migrate_to(url, "0008")
+        migrate_to(url, "0008")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("INSERT INTO sync_tick (snap) SELECT pg_current_snapshot() FROM generate_series(1, 2)")
             connection.execute(
@@ -112,7 +111,7 @@ def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(post
 def test_an_upgrade_lets_mirrors_write_the_facts_with_a_bound_again(postgres_url: str) -> None:
     """Their nodes lack the validity, which the mirror did not show before."""
     with fresh_database(postgres_url, None) as url:
-        _migrate_to(url, "0011")
+        migrate_to(url, "0011")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("SET session_replication_role = replica")  # the rows that these refer to do not matter
             for number, (type_, validity) in enumerate(
@@ -135,7 +134,7 @@ async def test_a_service_does_not_begin_to_learn_at_once_after_an_upgrade(postgr
         return states["consolidate"], states["prune"]
 
     with fresh_database(postgres_url, None) as url:
-        _migrate_to(url, known_revisions()[-2])
+        migrate_to(url, known_revisions()[-2])
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("INSERT INTO job (name, next_run_at) VALUES ('consolidate', now()), ('prune', now())")
             connection.execute("UPDATE job SET next_run_at = now() - interval '1 day'")
@@ -150,7 +149,7 @@ async def test_a_service_does_not_begin_to_learn_at_once_after_an_upgrade(postgr
 
 async def test_an_upgrade_counts_the_words_of_existing_records(postgres_url: str) -> None:
     with fresh_database(postgres_url, None) as url:
-        _migrate_to(url, "0016")
+        migrate_to(url, "0016")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("SET session_replication_role = replica")
             for number in range(1, 6):
@@ -165,7 +164,7 @@ async def test_an_upgrade_counts_the_words_of_existing_records(postgres_url: str
 async def test_an_upgrade_packs_the_counts_of_words(postgres_url: str) -> None:
     """Of a word in few scopes, of one in many, of two tenants, and with changes that are not counted yet."""
     with fresh_database(postgres_url, None) as url:
-        _migrate_to(url, "0021")
+        migrate_to(url, "0021")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("SET session_replication_role = replica")
             for number in range(1, 151):
@@ -222,7 +221,7 @@ def _insert_record(connection: psycopg.Connection, number: int, type_: int, vali
 def test_an_upgrade_gives_each_key_an_identity_and_loses_nothing_stored_under_its_name(postgres_url: str) -> None:
     """Of the keys of one name, the oldest valid one keeps what is stored; the others get copies of what they shared."""
     with fresh_database(postgres_url, None) as url:
-        _migrate_to(url, "0056")
+        migrate_to(url, "0056")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("SET session_replication_role = replica")
             connection.execute("INSERT INTO tenant (name, index_key) VALUES ('t', decode(repeat('ab', 32), 'hex'))")
@@ -282,18 +281,6 @@ def test_an_upgrade_gives_each_key_an_identity_and_loses_nothing_stored_under_it
                 assert sorted(rows) == sorted([(one,) for one in ("agent", "lone", "single-user", key[3], key[5])])
             authors = connection.execute("SELECT lesson_authors FROM record ORDER BY id").fetchall()
             assert authors == [(["lone", "agent"],), (None,)]
-
-
-def _migrate_to(url: str, revision: str) -> None:
-    """Migrate an empty database to an earlier revision than the newest."""
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    config.set_main_option("path_separator", "os")
-    engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
-    with engine.connect() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
-        connection.commit()
 
 
 def _access_rules(connection: psycopg.Connection, *tables: str) -> list[object]:

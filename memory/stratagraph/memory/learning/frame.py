@@ -15,7 +15,9 @@ from stratagraph.memory.learning.preview import preview_group
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.learning.sweep import Sweep
 from stratagraph.memory.learning.sweeping import Sweeping
+from stratagraph.memory.linking import link_due
 from stratagraph.store.jobs.set_aside import set_aside
+from stratagraph.store.jobs.tenant_passes import passes_are_under_way
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.episodes import (
     DueEpisode,
@@ -41,6 +43,7 @@ from stratagraph.store.postgres.database import Database, Role
 
 JOB = "consolidate"
 BATCH = 50  # episodes learned from in one transaction
+LINKED = 50  # queued entities to which earlier records are linked in one transaction
 COUNTED = 100_000  # due episodes that are counted for people, at most
 
 
@@ -80,8 +83,13 @@ class Learning:
     async def open_run(self, now: datetime, stages: Sequence[str] = ()) -> StoredRun | None:
         """Return the run that was stopped before its end, or begin one at `now` with these stages, by default all.
 
-        None if nothing is due.
+        None if nothing is due. Raises StoreUnavailable while a pass after an upgrade is under way.
         """
+        if await passes_are_under_way(self._database):
+            raise StoreUnavailable(
+                "After the upgrade, the jobs rekey and analyse-words have not read all older records yet, and learning"
+                " would not find these. Try again when `stratagraph jobs list` shows that they have nothing left to do."
+            )
         wanted = [name for name in self.names if not stages or name in stages]
         async with self._database.background(Role.JOBS) as connection:
             stopped = await unfinished_run(connection)
@@ -90,6 +98,9 @@ class Learning:
             is_due = await find_due_group(connection, stages=self._stages_of(wanted), now=now, after=None) is not None
         if not is_due and not await self._sweeping.is_due(now, wanted):
             return None
+        # What is learned names the entities that its events are linked to, so those queued by now are linked first.
+        while (await link_due(self._database, self._directory, now=now, batch=LINKED)).due == LINKED:
+            pass
         async with self._database.background(Role.JOBS) as connection:
             return await begin_run(connection, new_id(), stages=wanted, at=now)
 

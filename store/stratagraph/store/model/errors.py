@@ -23,7 +23,8 @@ StratagraphError                      May the same call succeed later?
 ├── DeadlineExceeded                  yes, though a smaller request is more likely to succeed
 ├── ClientGone                        nobody is left to be told; only the log and the metrics show it
 ├── MirrorUnavailable                 yes; reads fall back to SQL themselves
-└── Misconfigured                     no: change the settings; the message says which
+├── Misconfigured                     no: change the settings; the message says which
+└── MigrationFailed(reached)          no: cure what the server said, then start again
 
 Every class has a `code`, which the GraphQL API shows as `extensions.code`, and a `path`: the field of the request that
 is at fault, or None. `retryable` is true where the same call may succeed later without a change.
@@ -239,6 +240,19 @@ class Misconfigured(StratagraphError):
     """The settings are incomplete or contradict each other; correct the STRATAGRAPH_ variables."""
 
     code = "MISCONFIGURED"
+
+
+class MigrationFailed(StratagraphError):
+    """A migration of the database failed; cure what the server said, and start again.
+
+    `reached` is the revision that the database has; None if it has none, or if that could not be read.
+    """
+
+    code = "MIGRATION_FAILED"
+
+    def __init__(self, message: str, *, reached: str | None) -> None:
+        super().__init__(message)
+        self.reached = reached
 
 
 def error_kind(error: Exception) -> str:

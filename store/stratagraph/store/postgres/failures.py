@@ -89,7 +89,7 @@ def translation(cause: BaseException | None, *, is_lost: bool) -> Exception:
         return WriteCollision()
     if isinstance(cause, states.QueryCanceled):
         return StatementTimedOut()
-    if is_lost or _is_transient(cause):
+    if is_lost or is_transient(cause):
         return _unavailability(cause)
     return StatementFailed(type(cause).__name__, getattr(cause, "sqlstate", None))
 
@@ -102,7 +102,8 @@ def _unavailability(cause: BaseException | None) -> StoreUnavailable:
     return StoreUnavailable(_TRANSIENT_REASONS.get(str(getattr(cause, "sqlstate", None))))
 
 
-def _is_transient(cause: BaseException | None) -> bool:
+def is_transient(cause: BaseException | None) -> bool:
+    """Return whether a later attempt may not repeat a driver error."""
     state = getattr(cause, "sqlstate", None)
     if state is None:  # the error is not the server's
         return isinstance(cause, _DRIVER_DOWN)

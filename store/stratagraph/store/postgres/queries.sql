@@ -21,6 +21,10 @@ RETURNING c.consumer
 -- So the log keeps all that any stored snapshot does not see, and a cursor can be moved back to each of them.
 coalesce((SELECT pg_snapshot_xmin(snap) FROM sync_snapshot ORDER BY id LIMIT 1), '0'::xid8)
 
+-- fetch_revision --
+-- Fetch the revision of the database.
+SELECT version_num FROM alembic_version
+
 -- list_log_days --
 -- List the partitions of the change log.
 SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'sync_log'::regclass ORDER BY 1

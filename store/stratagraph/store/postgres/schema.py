@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from stratagraph.store.model.errors import Misconfigured, OutOfConnections, StoreUnavailable
-from stratagraph.store.postgres.failures import translation
+from stratagraph.store.model.errors import MigrationFailed, Misconfigured, OutOfConnections, StoreUnavailable
+from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.postgres.failures import is_transient, translation
 from stratagraph.store.postgres.pools import CONNECT_TIMEOUT_S, sqlalchemy_url
+from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.postgres.roles import grant_roles
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -36,21 +40,17 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
     """Apply the missing migrations and return the revisions reached and left.
 
     `url` is that of the owner. The logins of `api_url` and `worker_url` may then act as their roles; without them, the
-    owner may. Blocks, so run it in a thread. Safe to repeat and to run from several processes at once. Raises
-    Misconfigured if the server is too old, an extension or a privilege is missing, or the database was migrated by a
-    newer version; StoreUnavailable if it cannot be reached, or cannot be written now.
+    owner may. Blocks, so run it in a thread. Safe to repeat and to run from several processes at once, and after an
+    upgrade that was killed. Raises Misconfigured if the server is too old, a privilege is missing, or the database was
+    migrated by a newer version; MigrationFailed if the server refused a migration, for example because an extension is
+    missing; StoreUnavailable if it cannot be reached, or cannot be
+    written now.
     """
     engine = _engine(url)
     try:
         api, worker = (_login(other or url) for other in (api_url, worker_url))
         return _migrate(engine, api=api, worker=worker)
     except DBAPIError as error:
-        if "extension" in str(error.orig):
-            raise Misconfigured(
-                f"The database lacks an extension: {error.orig}. Stratagraph needs vector (pgvector ≥ 0.8),"
-                " pg_trgm, btree_gist and btree_gin; install them, or start without STRATAGRAPH_DATABASE_URL to use the"
-                " embedded server."
-            ) from error
         found = translation(error.orig, is_lost=error.connection_invalidated)
         is_said = getattr(error.orig, "sqlstate", None) is not None or isinstance(found, OutOfConnections)
         if is_said and isinstance(found, StoreUnavailable):
@@ -64,9 +64,25 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
         engine.dispose()
 
 
+async def find_newer_revision(database: Database) -> str | None:
+    """Return the revision of the database if this version does not know it, because a newer one has migrated it."""
+    async with database.background(Role.MAINTENANCE) as connection:
+        revision = str((await fetch(connection, "fetch_revision"))[0]["version_num"])
+    return None if revision in _known() else revision
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(known_revisions())
+
+
 def known_revisions() -> list[str]:
     """Return the schema revisions that this version knows, the oldest first."""
-    return sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    return [path.stem.split("_")[0] for path in _versions()]
+
+
+def _versions() -> list[Path]:
+    return sorted((MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def _engine(url: str) -> Engine:
@@ -103,12 +119,59 @@ def _migrate(engine: Engine, *, api: str, worker: str) -> Migrated:
             # Imported here because it imports Alembic, which most starts do not need.
             from stratagraph.store.postgres.migrations.upgrade import upgrade
 
-            upgrade(connection)
+            try:
+                upgrade(connection)
+            except DBAPIError as error:
+                raise _failure(engine, current, error) from error
         grant_roles(connection, api=api, worker=worker)
         connection.commit()
         connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": MIGRATION_LOCK})
         connection.commit()
         return Migrated(known[-1], current)
+
+
+def _failure(engine: Engine, before: str | None, error: DBAPIError) -> MigrationFailed:
+    """Return the error to raise for a migration that failed in a database that had the revision `before`.
+
+    Of what the server said, only the message and the hint are quoted: its details are rows, which hold memories.
+    """
+    try:
+        with engine.connect() as connection:  # a new connection, because the server may have closed the other one
+            reached = _revision(connection)
+    except DBAPIError:
+        reached = None
+        which, place = f"A migration after revision {before or 'none'}", "The revision reached cannot be read"
+    else:
+        names = [path.stem for path in _versions()]
+        which = "Migration " + next(name for name in names if reached is None or name.split("_")[0] > reached)
+        place = f"The database is at revision {reached}" if reached else "The database has no revision yet"
+    diagnosis = getattr(error.orig, "diag", None)
+    state = getattr(error.orig, "sqlstate", None)
+    parts = (diagnosis.message_primary, diagnosis.message_hint) if diagnosis is not None else ()
+    said = " ".join(part for part in parts if part) or "the connection was lost"
+    return MigrationFailed(
+        f"{which} failed, and nothing of it is kept. The server said: {said} ({state or 'no SQLSTATE'})."
+        f" {place}. {_what_to_do(error.orig, said)} The upgrade then continues from there. To go back instead, restore"
+        " the backup with the version that made it.",
+        reached=reached,
+    )
+
+
+def _what_to_do(cause: BaseException | None, said: str) -> str:
+    if is_transient(cause):
+        return "See that the server runs and has room, and start again."
+    if "extension" in said:
+        return (
+            "The database lacks an extension: Stratagraph needs vector (pgvector ≥ 0.8), pg_trgm, btree_gist and"
+            " btree_gin. Let an administrator create them in this database (docs/operations.md), and start again; or"
+            " start without STRATAGRAPH_DATABASE_URL to use the embedded server."
+        )
+    if isinstance(cause, InsufficientPrivilege):
+        return (
+            "Set STRATAGRAPH_OWNER_DATABASE_URL to the login that owns the database and its tables, with the"
+            " privileges of docs/operations.md, and start again."
+        )
+    return "Correct what the server names, and start again; if it names nothing of yours, report this message."
 
 
 def _revision(connection: Connection) -> str | None:
