@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
@@ -122,6 +122,8 @@ def _migrate(engine: Engine, *, api: str, worker: str) -> Migrated:
             try:
                 upgrade(connection)
             except DBAPIError as error:
+                if isinstance(error.orig, ReadOnlySqlTransaction):  # no migration is at fault; the start waits
+                    raise
                 raise _failure(engine, current, error) from error
         grant_roles(connection, api=api, worker=worker)
         connection.commit()
