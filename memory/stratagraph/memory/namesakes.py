@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
@@ -15,7 +16,7 @@ import structlog
 
 from stratagraph.memory.learning.duplicates.finding import MAX_CLUSTER, Search, are_one
 from stratagraph.memory.reevaluating import caller_of, everything_of
-from stratagraph.memory.retrying import retried
+from stratagraph.memory.retrying import is_outage, retried
 from stratagraph.memory.revise.merge import merge
 from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
@@ -23,7 +24,7 @@ from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.learning.namesakes import find_namesakes
-from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput, LimitExceeded, error_kind
+from stratagraph.store.model.errors import TenantErased, WriteCollision, error_kind
 from stratagraph.store.postgres.database import Database, Role, elevated
 from stratagraph.store.records.link_requests import lock_link_requests
 from stratagraph.store.records.reading import Reader
@@ -32,11 +33,11 @@ RATIONALE = "of one name, and nothing tells them apart"
 _log = structlog.get_logger(__name__)
 
 
-async def unite_namesakes(database: Database, directory: Directory, *, actor: str, now: datetime, limit: int) -> int:
+async def unite_namesakes(database: Database, directory: Directory, *, actor: str, now: datetime, limit: int) -> None:
     """Merge the next `limit` entities that are queued for linking with those of their name, scope and sensitivity.
 
-    Each name is a transaction of its own. What a merge would refuse stays as it is, and consolidation lists it. Returns
-    the number of entities that were merged away.
+    Each name is a transaction of its own. Entities whose merge fails, or is refused, stay as they are, and
+    consolidation lists them.
     """
     found: list[tuple[Group, list[UUID]]] = []
     async with database.background(Role.JOBS) as connection:
@@ -45,35 +46,35 @@ async def unite_namesakes(database: Database, directory: Directory, *, actor: st
             by_tenant[number].append(entity)
         for number, entities in sorted(by_tenant.items()):
             tenant = await directory.tenant_by_id(number)
-            async with elevated(connection, everything_of(tenant, actor).bounds):
-                found += await find_namesakes(connection, tenant, entities, most=MAX_CLUSTER + 1)
-    united = 0
+            with suppress(TenantErased):
+                async with elevated(connection, everything_of(tenant, actor).bounds):
+                    found += await find_namesakes(connection, tenant, entities, most=MAX_CLUSTER + 1)
     for group, ids in found:
         if len(ids) > MAX_CLUSTER:
             continue
         try:
-            united += await _unite(database, directory, group, ids, actor=actor, now=now)
-        except (LimitExceeded, InvalidInput, ConditionsOverlap) as error:
+            await _unite(database, directory, group, ids, actor=actor, now=now)
+        except Exception as error:
+            if is_outage(error) or isinstance(error, WriteCollision):
+                raise  # the job tries them again
             _log.warning("entities of one name stay apart", entities=len(ids), error=error_kind(error))
-    return united
 
 
 async def _unite(
     database: Database, directory: Directory, group: Group, ids: Sequence[UUID], *, actor: str, now: datetime
-) -> int:
-    """Merge the entities of one name in a group, unless something tells them apart; return how many are merged away."""
+) -> None:
+    """Merge the entities of one name in a group, unless something tells them apart."""
 
-    async def attempt() -> int:
+    async def attempt() -> None:
         caller = await caller_of(directory, group, actor)
         async with database.writing(caller.bounds) as connection:
             reader = Reader(connection, directory, caller, now)
             search = Search(connection=connection, tenant=caller.tenant, group=group, reader=reader, is_sealed=True)
             if not await are_one(search, ids):
-                return 0
+                return
             work = UnitOfWork(connection, directory, caller, now, RATIONALE)
             await merge(work, Merge(record_id=ids[0], others=tuple(ids[1:]), rationale=RATIONALE))
             await work.settle()
             await append_changes(connection, caller.tenant, work.changes)
-        return len(ids) - 1
 
-    return await retried(attempt)
+    await retried(attempt)
