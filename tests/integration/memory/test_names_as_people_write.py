@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model.names import APART
 
+from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.rekeying import rekey_batch
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Unmerge
 from stratagraph.store.model.canonical import keyed_hash, unaccented
 from stratagraph.store.model.entity_kinds import KIND_OF, folded_type
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 
@@ -96,7 +99,11 @@ async def as_an_earlier_release_left_it(memory: Memory, names: dict[UUID, str]) 
         key = old_key(memory, tenant.index_key, name)
         await rows(memory, "UPDATE entity_term SET term_key = :key WHERE entity = :id AND kind = 2 RETURNING 1",
                    key=key, id=id_)  # fmt: skip
-    await rows(memory, "INSERT INTO rekeying (tenant) VALUES (:tenant) RETURNING 1", tenant=tenant.id)
+    await rows(
+        memory,
+        "INSERT INTO rekeying (tenant) VALUES (:tenant) ON CONFLICT (tenant) DO UPDATE SET after = NULL RETURNING 1",
+        tenant=tenant.id,
+    )
     await rows(memory, "DELETE FROM link_request RETURNING 1")
 
 
@@ -129,17 +136,46 @@ async def test_entities_of_two_writings_meet_after_an_upgrade(memory: Memory, on
     assert len(await named(memory, one)) == 2
 
 
-async def test_namesakes_that_something_tells_apart_do_not_meet_after_an_upgrade(memory: Memory) -> None:
+@pytest.mark.parametrize(
+    "told_apart",
+    [
+        ({"identifiers": [{"namespace": "email", "value": mail}]} for mail in ("a@x.example", "b@x.example")),
+        ({"primary_type": type_} for type_ in ("Project", "Product")),
+        ({"primary_type": type_} for type_ in ("Person", "City")),
+    ],
+    ids=["identifiers", "hints", "kinds"],
+)
+async def test_namesakes_that_something_tells_apart_do_not_meet_after_an_upgrade(
+    memory: Memory, told_apart: Iterator[dict[str, Any]]
+) -> None:
     written = ("Liam O\u2019Brien", "Liam O'Brien")
     ids: dict[UUID, str] = {}
-    for name, mail in zip(written, ("a@x.example", "b@x.example"), strict=True):
-        payload = {"canonical_name": name, "identifiers": [{"namespace": "email", "value": mail}]}
+    for name, more in zip(written, told_apart, strict=True):
+        payload = {"canonical_name": name, **more}
         captured = await memory.remember(SourceKind.OBSERVATION, payload, proposed_type=MemoryType.ENTITY)
+        await as_an_earlier_release_left_it(memory, {captured.primary.id: name})
         ids[captured.primary.id] = name
     assert len(ids) == 2
-    await as_an_earlier_release_left_it(memory, ids)
     await upgrade(memory)
     assert {record.id for record in await named(memory, written[0])} == set(ids)
+
+
+async def test_an_erasure_finds_what_has_the_name_in_another_writing(memory: Memory) -> None:
+    entities = {
+        written: (await memory.remember(SourceKind.OBSERVATION, {"canonical_name": written},
+                                        proposed_type=MemoryType.ENTITY)).primary.id
+        for written in ("Liam O\u2019Brien", "Two_Year_Warranty")
+    }  # fmt: skip
+    said = {
+        "Liam O\u2019Brien": await memory.turn("liam o'brien called"),
+        "Two_Year_Warranty": await memory.turn("the two year warranty is void"),
+    }
+    with pytest.raises(InvalidInput, match="rationale"):
+        warranty = entities["Two_Year_Warranty"]
+        await memory.erasure.erase(memory.trust, Erase(entity_id=warranty, rationale="a two year warranty"))
+    for name, entity in entities.items():
+        erased = await memory.erasure.erase(memory.trust, Erase(entity_id=entity, rationale="on request"))
+        assert set(erased.receipt.elsewhere) == {said[name].primary.id}
 
 
 async def test_an_upgrade_keeps_names_that_captures_of_other_scopes_taught(memory: Memory) -> None:

@@ -116,7 +116,7 @@ def normalised_name(name: str) -> str:
     """Return a name as names are compared: `unaccented`, with one form of the signs that people write differently.
 
     Apostrophes, quotes, hyphens and dashes are those of ASCII, an underscore between two words is a space, and
-    invisible characters are left out. A name that has no others is compared as it is.
+    invisible characters are left out. A name in which nothing is visible is compared as it is.
 
     >>> normalised_name("Liam O\u2019Brien"), normalised_name("Two_Year_Warranty"), normalised_name("Jean\u2011Luc")
     ("liam o'brien", 'two year warranty', 'jean-luc')
