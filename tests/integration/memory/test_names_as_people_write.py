@@ -170,8 +170,8 @@ async def test_an_erasure_finds_what_has_the_name_in_another_writing(memory: Mem
         "Liam O\u2019Brien": await memory.turn("liam o'brien called"),
         "Two_Year_Warranty": await memory.turn("the two year warranty is void"),
     }
+    warranty = entities["Two_Year_Warranty"]
     with pytest.raises(InvalidInput, match="rationale"):
-        warranty = entities["Two_Year_Warranty"]
         await memory.erasure.erase(memory.trust, Erase(entity_id=warranty, rationale="a two year warranty"))
     for name, entity in entities.items():
         erased = await memory.erasure.erase(memory.trust, Erase(entity_id=entity, rationale="on request"))
