@@ -7,14 +7,56 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from stratagraph.store.model.entity_kinds import KIND_OF
+
 UNSCOPED = ""
+APART: list[set[str]] = [
+    *({"person", one} for one in ("organization", "geography", "place", "work")),
+    *({"geography", one} for one in ("organization", "work")),
+]
 NO_TYPE = (None, "", "other")
 
 Identifier = tuple[str, str]  # namespace and value, both folded
 
 
+WRITTEN = {
+    "'": "`ʹʻʼʽʾʿ՚׳‘’‚‛′‵‹›Ꞌꞌ",
+    '"': "«»ʺˮ״“”„‟〝〞〟",
+    "-": "֊־᐀᠆‐‑‒–—―⁃−⸗⸺⸻⹀゠",
+}  # the signs that people write in different ways, by the one that they are compared as
+INVISIBLE = (
+    *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0),
+    *range(0x180B, 0x1810), *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070),
+    *range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B),
+    *range(0xE0000, 0xE1000),
+)  # fmt: skip
+_PLAIN = dict.fromkeys(map(chr, INVISIBLE), "") | {other: sign for sign, others in WRITTEN.items() for other in others}
+
+
 def fold_name(name: str) -> str:
-    """Return the name without case, accents and additional white space."""
+    """Return the name without case, accents, additional white space, and differences between signs (`WRITTEN`).
+
+    An underscore between two letters or digits is a space. A name in which nothing is visible is compared as it is.
+    """
+    plain = "".join(_PLAIN.get(one, one) for one in unicodedata.normalize("NFKC", name))
+    plain = unicodedata.normalize("NFKC", plain)
+    for mark in "\u0301\u0313\u0314":  # an accent that stands alone, typed as an apostrophe
+        plain = plain.replace(f" {mark}", "'")
+    return _without_accents(_spaced(plain)) or _without_accents(name)
+
+
+def _spaced(name: str) -> str:
+    at = {
+        place
+        for place in range(1, len(name) - 1)
+        if name[place] == "_"
+        and (name[place - 1].isalnum() or unicodedata.category(name[place - 1]).startswith("M"))
+        and name[place + 1].isalnum()
+    }
+    return "".join(" " if place in at else letter for place, letter in enumerate(name))
+
+
+def _without_accents(name: str) -> str:
     letters: list[str] = []
     for letter in unicodedata.normalize("NFD", unicodedata.normalize("NFKC", name)):
         script = unicodedata.name(letters[-1], "").partition(" ")[0] if letters else ""
@@ -119,12 +161,15 @@ def resolve(mention: Mention, entities: Iterable[Known]) -> Resolved:
         found = [id_ for id_, known in seen.items() if matches(known)]
         if number == 3:  # a nickname may be shared, so an alias means an entity only if it is its name
             found = [id_ for id_ in found if visible[id_].canonical in aliases]
-        fit = [id_ for id_ in found if not _contradicts(mention, seen[id_]) and _has_type(mention, seen[id_])]
+        fit = [id_ for id_ in found if not _contradicts(mention, seen[id_]) and not _excludes(mention, seen[id_])]
         if found and not fit and number == 1:
             return Resolved(candidates=tuple(sorted(found)))
         if fit:
-            best = max(_rank(mention, visible[id_]) for id_ in fit)
-            first = sorted(id_ for id_ in fit if _rank(mention, visible[id_]) == best)
+            rank = {id_: _rank(mention, visible[id_]) for id_ in fit}
+            if number > 1:  # hints decide between names only
+                rank = {id_: (*rank[id_], *_hints(mention, visible[id_], seen[id_])) for id_ in fit}
+            best = max(rank.values())
+            first = sorted(id_ for id_ in fit if rank[id_] == best)
             return Resolved(first[0], by=number) if len(first) == 1 else Resolved(candidates=tuple(first))
     return Resolved()
 
@@ -137,9 +182,18 @@ def _contradicts(mention: Mention, known: Lesson) -> bool:
     return bool(shared - equal)
 
 
-def _has_type(mention: Mention, known: Lesson) -> bool:
-    return mention.declared_type is None or not known.types or mention.declared_type in known.types
+def _excludes(mention: Mention, known: Lesson) -> bool:
+    """Whether both have types that tell a kind, no type of both is equal, and every two of their kinds are apart."""
+    if mention.declared_type is None or mention.declared_type in known.types:
+        return False
+    ours, theirs = KIND_OF.get(mention.declared_type), {KIND_OF[one] for one in known.types if one in KIND_OF}
+    return ours is not None and bool(theirs) and all({ours, one} in APART for one in theirs)
 
 
-def _rank(mention: Mention, entity: Known) -> tuple[bool, int]:
-    return entity.scope == mention.scope, entity.sensitivity
+def _rank(mention: Mention, entity: Known) -> tuple[bool, ...]:
+    return entity.scope == mention.scope, *(entity.sensitivity >= level for level in range(1, 8))
+
+
+def _hints(mention: Mention, entity: Known, known: Lesson) -> tuple[bool, bool]:
+    fits = mention.declared_type is None or not known.types or mention.declared_type in known.types
+    return entity.canonical == mention.key, fits

@@ -29,6 +29,8 @@ from stratagraph.memory.erase import batches as erase_batches
 from stratagraph.memory.feedback import salience as outcome_salience
 from stratagraph.memory.feedback import service as feedback
 from stratagraph.memory.imports.progress import IMPORT_RETENTION
+from stratagraph.memory.learning.duplicates.finding import MAX_CLUSTER
+from stratagraph.memory.learning.duplicates.signals import BITS
 from stratagraph.memory.lessons import finding, merging, playbook, similarity, utility
 from stratagraph.memory.lessons import service as lessons
 from stratagraph.memory.retrieve import coverage, rank, rendering, selection, threads
@@ -42,6 +44,8 @@ from stratagraph.store.feed.leases import LEASE_S
 from stratagraph.store.feed.snapshots import SHARDS
 from stratagraph.store.jobs.set_aside import FIRST_PAUSE_S
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES
+from stratagraph.store.learning.duplicates import LISTED_MOST
+from stratagraph.store.model.entity_kinds import EXCLUDES, KIND_OF
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput, StratagraphError
 from stratagraph.store.model.predicates import INVERSES
@@ -332,6 +336,7 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"\(more than (\d+) characters or \d+ words", literals.NAME_LENGTH),
         (r"\(more than \d+ characters or (\d+) words", literals.NAME_WORDS),
         (r"reads up to ([\d,]+) records per name", linking.MAX_RECORDS),
+        (r"the current entities, up to (\d+), whose own name", MAX_CLUSTER),
         (r"Runs of up to (\d+) capitalised words", found_names.NAME_WORDS),
         (r"are looked up \(up to (\d+)\)", found_names.GUESSES),
         (r"the first ([\d,]+) characters of the text", interpret.SCANNED_CHARACTERS),
@@ -443,6 +448,24 @@ def test_the_numbers_in_the_text_are_those_of_the_code(pattern: str, value: floa
 def test_the_limits_of_requests_are_those_of_the_code(pattern: str, value: float) -> None:
     stated = re.findall(pattern, (ROOT / "docs" / "requests.md").read_text())
     assert [number(one) for one in stated] == [value]
+
+
+def test_the_types_that_tell_a_kind_and_what_it_excludes_are_those_of_the_code() -> None:
+    rows = rows_of(section(SPECIFICATION, "Entities"), "kind", "types that tell it", "excludes")
+    assert {type_: row[0] for row in rows for type_ in code_in(row[1])} == KIND_OF
+    assert {row[0]: frozenset(row[2].split(", ")) for row in rows} == EXCLUDES
+    assert all(kind in EXCLUDES[other] for kind, excluded in EXCLUDES.items() for other in excluded)
+
+
+def test_the_weights_of_duplicates_and_the_bound_on_them_are_those_of_the_code() -> None:
+    page = (DOCS / "duplicates.md").read_text()
+    rows = [row for head, rows in tables_of(page) if head[1:2] == ["bits"] for row in rows]
+    stated: dict[str, float] = {}
+    for names, weights in ((code_in(row[0]), row[1].replace("−", "-").split(", ")) for row in rows):
+        if names != ["shared_facts"]:
+            stated |= dict(zip(names, map(float, weights * len(names) if len(weights) == 1 else weights), strict=True))
+    assert stated == {signal.value: bits for signal, bits in BITS.items()}
+    assert re.findall(r"At most (\d+) pairs of one writer", page) == [str(LISTED_MOST)]
 
 
 def test_the_jobs_and_their_intervals_are_those_that_are_registered() -> None:

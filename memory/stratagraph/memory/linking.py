@@ -19,6 +19,7 @@ import structlog
 from stratagraph.memory.capture.found_names import SearchedText, guessed_names
 from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
 from stratagraph.memory.capture.literals import is_sentence, is_value
+from stratagraph.memory.namesakes import unite_namesakes
 from stratagraph.memory.reevaluating import everything_of
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.revise.rekeyed_facts import MAX_REKEYED, rekey_facts
@@ -88,8 +89,10 @@ class _Unlinked:
 async def link_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> LinkBatch:
     """Link earlier records to one batch of at most `batch` queued entities.
 
-    An entity that cannot be processed is set aside and stays in the queue. Any number of servers may call this at once.
+    Entities of one name that nothing tells apart are merged before. An entity that cannot be processed is set aside and
+    stays in the queue. Any number of servers may call this at once.
     """
+    await unite_namesakes(database, directory, actor=ACTOR, now=now, limit=batch)
     set_aside = 0
     async with database.background(Role.JOBS) as connection:
         due = await lock_link_requests(connection, now=now, limit=batch)

@@ -13,9 +13,10 @@ from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.jobs.isolation import process_or_set_aside
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.enums import Access, Sensitivity
-from stratagraph.store.model.trust import Trust
+from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.postgres.database import Connection, Database, Role, elevated
 from stratagraph.store.records.locking import lock_records
 from stratagraph.store.records.reevaluations import delete_reevaluations, lock_due_reevaluations, postpone_reevaluation
@@ -36,6 +37,17 @@ def everything_of(tenant: Tenant, actor: str) -> Caller:
     """Return a caller that may read and write all records of a tenant, for background jobs."""
     trust = Trust(tenant=tenant.name, actor=actor, access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
     return Caller(tenant=tenant, trust=trust, scopes=None)
+
+
+async def caller_of(directory: Directory, group: Group, actor: str) -> Caller:
+    """Return a caller that may read and write exactly what belongs to a group, and read what is unscoped."""
+    tenant = await directory.tenant_by_id(group.tenant)
+    scope = (await directory.scope_names([group.scope]))[group.scope]
+    scopes = await directory.scopes(tenant, {UNSCOPED, scope}, create=True)
+    trust = Trust(
+        tenant=tenant.name, actor=actor, access=Access.WRITE, ceiling=group.sensitivity, scopes=frozenset({scope})
+    )
+    return Caller(tenant=tenant, trust=trust, scopes=tuple(sorted({scopes[UNSCOPED], group.scope})))
 
 
 async def reevaluate_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> Reevaluated:

@@ -23,13 +23,15 @@ from stratagraph.memory.tenant_passes import PassedBatch, pass_batch
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.learning.duplicates import queue_duplicates
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.fact_predicates import LITERAL, FactPredicate
 from stratagraph.store.model.predicates import fact_predicate
 from stratagraph.store.postgres.database import Connection, Database, elevated
-from stratagraph.store.records.entities import delete_terms, insert_terms, lock_terms, terms_of
+from stratagraph.store.records.entities import delete_terms, fetch_own_terms, lock_terms, replace_terms, terms_of
 from stratagraph.store.records.fact_keys import FactEntities, FactKeys, Slot, fact_keys
 from stratagraph.store.records.facts import lock_slots
+from stratagraph.store.records.link_requests import insert_link_requests
 from stratagraph.store.records.old_keys import (
     REKEYING,
     FactLink,
@@ -85,7 +87,11 @@ async def _rekey(work: UnitOfWork, ids: Sequence[UUID]) -> None:
 
 
 async def _rekey_entities(work: UnitOfWork, ids: Sequence[UUID]) -> None:
-    """Replace the terms of entities by those of their payloads; entities that are not current lose theirs."""
+    """Replace the terms of entities by those of their payloads; entities that are not current lose theirs.
+
+    Terms that captures of other scopes or sensitivities taught are kept, as no payload has them. An entity whose terms
+    change is linked and compared as one with a new name, so that it meets what has the same name now.
+    """
     connection, tenant = work.connection, work.caller.tenant
     await lock_terms(connection, tenant, ids)
     records = await Reader(connection, work.directory, work.caller, work.at).records(ids)
@@ -93,14 +99,18 @@ async def _rekey_entities(work: UnitOfWork, ids: Sequence[UUID]) -> None:
     if not entities:
         return
     await hold_records(connection, tenant, entities)
-    await delete_terms(connection, tenant, entities)
-    rows = []
+    await delete_terms(connection, tenant, [id_ for id_, entity in entities.items() if entity.state not in CURRENT])
+    stored = await fetch_own_terms(connection, tenant, entities)
+    changed = set()
     for id_, entity in sorted(entities.items()):
         if entity.state not in CURRENT:
             continue
         mention = await entity_mention(work, entity, entity.payload or {})
-        rows += [(id_, term, mention.scope, mention.sensitivity) for term in terms_of(tenant, mention)]
-    await insert_terms(connection, tenant, rows)
+        if stored.get(id_) != {*terms_of(tenant, mention)}:
+            await replace_terms(connection, tenant, mention, id_, skip_taken=True)
+            changed.add(id_)
+    await insert_link_requests(connection, tenant, changed, at=work.at)
+    await queue_duplicates(connection, [(tenant.id, id_) for id_ in changed])
 
 
 async def _rekey_facts(work: UnitOfWork, ids: Sequence[UUID]) -> None:

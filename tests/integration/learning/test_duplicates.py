@@ -26,6 +26,7 @@ from stratagraph.memory.revise.request import Merge, RejectDuplicate, Unmerge
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.learning.duplicates import LISTED_MOST
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, InvalidInput, RecordNotFound
 from stratagraph.store.model.trust import Trust
@@ -270,6 +271,79 @@ class Item:
         if self.mail:
             more["identifiers"] = [{"namespace": "email", "value": self.mail}]
         return await entity(memory, self.name, scope=self.scope, sensitivity=self.level, trust=trust, **more)
+
+
+async def test_an_alias_of_one_side_makes_no_entity_the_other_and_no_fact_replaces_its_facts(memory: Memory) -> None:
+    """Whoever writes calls an entity of its own by the name of another one's."""
+    theirs = trust_of(actor="attacker")
+    victim = await entity(memory, "Northwind Treasury", primary_type="Company")
+    iban = (await memory.observe("Northwind Treasury", "iban", "NW 1", revision_policy="replace")).primary.id
+    shell = await entity(memory, "Evil Shell Ltd", primary_type="Company", trust=theirs)
+    aliases = [{"value": "Northwind Treasury"}]
+    assert await entity(memory, "Evil Shell Ltd", aliases=aliases, trust=theirs) == shell
+    await memory.observe("Evil Shell Ltd", "pays_to", "EV 9", trust=theirs)
+    await consolidate(memory)
+    assert await active(memory, victim, shell, iban) == [True] * 3
+    (found,) = (await listed(memory)).candidates
+    assert {record.id for record in found.records} == {victim, shell}
+    assert found.evidence.keys() == {"same_alias", "one_sided", "same_type"}
+    await memory.observe("Evil Shell Ltd", "iban", "EV 9", revision_policy="replace", trust=theirs)
+    assert await active(memory, iban) == [True]
+    # The name still means the entity whose own name it is.
+    changed = await memory.observe("Northwind Treasury", "iban", "NW 2", revision_policy="replace")
+    assert victim in {edge.target for edge in changed.edges}
+    assert await active(memory, iban, changed.primary.id) == [False, True]
+
+
+async def test_an_alias_is_enough_for_a_merge_with_facts_of_both_entities(memory: Memory) -> None:
+    one = await entity(memory, "Robert Lane")
+    other = await entity(memory, "Bob Lane")
+    await entity(memory, "Robert Lane", aliases=[{"value": "Bob Lane"}])
+    for name in ("Robert Lane", "Bob Lane"):
+        for place in ("Oslo", "Rome"):
+            await memory.observe(name, "visited", place)
+    await consolidate(memory)
+    assert sum(await active(memory, one, other)) == 1
+
+
+async def test_things_of_one_name_and_other_types_are_listed(memory: Memory) -> None:
+    """As an earlier release left them: an extractor called one thing a project, then a product."""
+    named = (("Creator Desk", "Project"), ("Creator Desk!", "Product"))
+    ids = [await entity(memory, name, primary_type=type_) for name, type_ in named]
+    person = await entity(memory, "Creator-Desk", primary_type="Person")
+    await consolidate(memory)
+    assert await active(memory, *ids, person) == [True] * 3
+    (found,) = (await listed(memory)).candidates
+    assert {record.id for record in found.records} == set(ids)
+    assert found.evidence.keys() == {"same_name", "different_types"}
+
+
+async def test_one_writer_of_many_similar_names_fills_only_its_part_of_the_list(memory: Memory) -> None:
+    theirs = trust_of(actor="flood")
+    letters = "abcdefghik"
+    names = [f"Qu{one}ll{other}nderberg" for one in letters for other in letters]
+    requests = [
+        CaptureRequest(
+            source="test",
+            source_kind=SourceKind.OBSERVATION,
+            content={"canonical_name": name, "primary_type": "Person"},
+            proposed_type=MemoryType.ENTITY,
+        )
+        for name in names
+    ]
+    await memory.capture.capture(theirs, requests, batch=True)
+    mine = {await entity(memory, name, primary_type="Person") for name in ("J. Smith", "John Smith")}
+    await consolidate(memory)
+    counts = {
+        row["writer"]: row["pairs"]
+        for row in await rows(memory, "SELECT writer, count(*) AS pairs FROM duplicate_pair GROUP BY writer")
+    }
+    assert counts == {"flood": LISTED_MOST, "tester": 1}
+    assert mine in await pairs(memory)
+    await consolidate(memory)
+    assert sum(row["pairs"] for row in await rows(memory, "SELECT count(*) AS pairs FROM duplicate_pair")) <= (
+        LISTED_MOST + 1
+    )
 
 
 EXAMPLES = settings().max_examples if settings.get_current_profile_name() == "soak" else 5

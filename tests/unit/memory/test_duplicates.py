@@ -10,7 +10,12 @@ from fix_memory import NOON
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.learning.duplicates.entities import EntityProfile, Statement, compare_entities
+from stratagraph.memory.learning.duplicates.entities import (
+    BACKING_FACTS,
+    EntityProfile,
+    Statement,
+    compare_entities,
+)
 from stratagraph.memory.learning.duplicates.facts import FactProfile, compare_facts
 from stratagraph.memory.learning.duplicates.names import alike, name_of
 from stratagraph.memory.learning.duplicates.signals import (
@@ -34,6 +39,9 @@ NAMES: dict[Signal | None, list[tuple[str, str]]] = {
         ("(The Lean Startup)", "The Lean Startup!"),
         ("Müller GmbH", "Müller"),
         ("Acme Corp.", "Acme Incorporated"),
+        ("Two_Year_Warranty", "two year warranty"),
+        ("GPT\u20114", "GPT-4"),
+        ("Kiwi\u200bWorks", "KiwiWorks"),
     ],
     Signal.SAME_LETTERS: [
         ("Tik Tok", "TikTok"),
@@ -79,8 +87,81 @@ def profile(number: int, name: str, **more: Any) -> EntityProfile:
 
 def test_a_name_that_is_an_alias_of_the_other_counts_and_two_aliases_do_not() -> None:
     mel = profile(1, "Mel", aliases=(name_of("Red"),))
-    assert compare_entities(mel, profile(2, "Red")) == comparison([Signal.SAME_ALIAS])
+    assert compare_entities(mel, profile(2, "Red")) == comparison([Signal.SAME_ALIAS, Signal.ONE_SIDED])
     assert compare_entities(mel, profile(2, "Bob", aliases=(name_of("Red"),))) is None
+
+
+STATEMENTS = [Statement(predicate=b"in", rest=bytes([number]), is_single=False) for number in range(4)]
+NAMES_OF_BOTH = st.sets(st.sampled_from(["Mel", "Red", "Bob"]), max_size=3).map(
+    lambda names: tuple(name_of(name) for name in sorted(names))
+)
+SIDES = st.fixed_dictionaries(
+    {
+        "aliases": NAMES_OF_BOTH,
+        "identifiers": st.frozensets(st.tuples(st.just("tax"), st.sampled_from("12")), max_size=1),
+        "statements": st.frozensets(st.sampled_from(STATEMENTS), max_size=4),
+        "types": st.frozensets(st.sampled_from(["project", "product", "person", "city", "pilot"]), max_size=2),
+    }
+)
+
+
+@given(ours=SIDES, theirs=SIDES)
+def test_two_entities_of_other_names_are_merged_only_if_both_say_that_they_are_one(
+    ours: dict[str, Any], theirs: dict[str, Any]
+) -> None:
+    one, other = profile(1, "Mel", **ours), profile(2, "Red", **theirs)
+    found = compare_entities(one, other)
+    assert found == compare_entities(other, one)
+    if found is not None and found.is_merged:
+        is_mutual = other.name in one.aliases and one.name in other.aliases
+        shares = len(one.statements & other.statements) >= BACKING_FACTS
+        assert is_mutual or one.identifiers & other.identifiers or shares
+        assert other.name in one.aliases or one.name in other.aliases
+        assert not (one.types and other.types) or one.types & other.types
+
+
+def test_an_alias_is_enough_with_an_identifier_or_facts_of_both_or_an_alias_of_the_other() -> None:
+    red = name_of("Red")
+    tax = frozenset({("tax", "1")})
+    said = frozenset(STATEMENTS[:BACKING_FACTS])
+    for ours, theirs, is_merged in (
+        ({}, {}, False),
+        ({"identifiers": tax}, {}, False),
+        ({"identifiers": tax}, {"identifiers": tax}, True),
+        ({"statements": said}, {}, False),
+        ({"statements": said}, {"statements": frozenset(STATEMENTS[: BACKING_FACTS - 1])}, False),
+        ({"statements": said}, {"statements": said}, True),
+        ({}, {"aliases": (name_of("Mel"),)}, True),
+    ):
+        sides: tuple[dict[str, Any], dict[str, Any]] = (ours, theirs)
+        found = compare_entities(profile(1, "Mel", aliases=(red,), **sides[0]), profile(2, "Red", **sides[1]))
+        assert found is not None
+        assert found.is_listed
+        assert found.is_merged is is_merged, sides
+
+
+def test_types_are_hints_that_keep_a_pair_listed_and_those_of_other_kinds_keep_it_apart() -> None:
+    def typed(number: int, *types: str) -> EntityProfile:
+        return profile(number, "Creator Desk", types=frozenset(types))
+
+    hinted = compare_entities(typed(1, "project"), typed(2, "product"))
+    assert hinted == comparison([Signal.SAME_NAME, Signal.DIFFERENT_TYPES])
+    assert hinted.is_listed
+    assert not hinted.is_merged
+    assert compare_entities(typed(1, "person"), typed(2, "product")) is None
+    untyped = compare_entities(typed(1, "project"), typed(2))
+    assert untyped is not None
+    assert untyped.is_merged
+
+
+def test_paths_and_numbers_that_an_identifier_tells_apart_are_not_listed() -> None:
+    def issue(number: int, of: str) -> EntityProfile:
+        return profile(number, "#12", types=frozenset({"issue"}), identifiers=frozenset({("url", of)}))
+
+    assert compare_entities(issue(1, "a"), issue(2, "b")) is None
+    same = compare_entities(issue(1, "a"), issue(2, "a"))
+    assert same is not None
+    assert same.is_merged
 
 
 def test_different_values_of_a_predicate_with_one_value_speak_against_a_pair() -> None:
@@ -147,7 +228,13 @@ def test_only_what_says_the_same_reaches_the_score_of_a_merge() -> None:
         found = comparison([signal, Signal.SAME_TYPE], shared_facts=MAX_SHARED)
         says_same = signal in (Signal.SAME_NAME, Signal.SAME_ALIAS, Signal.SAME_OBJECT)
         assert found.is_merged is says_same, signal
-        for against in (Signal.DIFFERENT_IDENTIFIERS, Signal.DIFFERENT_VALUES, Signal.AMBIGUOUS):
+        for against in (
+            Signal.DIFFERENT_TYPES,
+            Signal.ONE_SIDED,
+            Signal.DIFFERENT_IDENTIFIERS,
+            Signal.DIFFERENT_VALUES,
+            Signal.AMBIGUOUS,
+        ):
             assert not found.but(against).is_merged
     assert probability(BITS[Signal.SAME_NAME]) >= MERGED
     assert probability(BITS[Signal.SAME_TYPE] + MAX_SHARED * SHARED_FACT_BITS) >= LISTED

@@ -25,7 +25,8 @@ identifiers = st.builds(
     st.sampled_from([b"email:", b"git:"]),
     st.sampled_from([b"1", b"2"]),
 )
-types = st.sampled_from([Term(b"person", TYPE), Term(b"project", TYPE)])
+types = st.sampled_from([Term(key, TYPE) for key in (b"person", b"project", b"product", b"idea")])
+APART = {b"person": {b"project", b"product"}, b"project": {b"person"}, b"product": {b"person"}}  # an idea excludes none
 places = st.tuples(st.sampled_from([UNSCOPED, OWN, OTHER]), st.integers(0, 3))
 terms = st.one_of(st.builds(Term, names, st.sampled_from([NAME, ALIAS])), identifiers, types)
 entities = st.lists(
@@ -45,6 +46,8 @@ mentions = st.builds(
         identifiers=tuple(of_mention),
         aliases=tuple(Term(alias, ALIAS) for alias in aliases),
         type=kind,
+        excluded=frozenset(APART.get(kind.key, set()) if kind is not None else set()),
+        compatible=frozenset(APART.keys() - APART[kind.key] if kind is not None and kind.key in APART else set()),
     ),
     st.integers(0, 3),
     names,
@@ -76,8 +79,17 @@ def expected(all_entities: list[KnownEntity], mention: MentionKeys) -> tuple[UUI
             own = {term.key for term in seen[id_] if term.namespace == space}
             if theirs and own and not theirs & own:
                 return True
-        kinds = {term.key for term in seen[id_] if term.kind == TYPE}
-        return mention.type is not None and kinds != set() and mention.type.key not in kinds
+        kinds = types_of(id_)
+        if mention.type is None or mention.type.key in kinds:
+            return False
+        apart = [kind in APART.get(mention.type.key, set()) for kind in kinds if kind in APART]
+        return mention.type.key in APART and apart != [] and all(apart)
+
+    def types_of(id_: UUID) -> set[bytes]:
+        return {term.key for term in seen[id_] if term.kind == TYPE}
+
+    def is_hinted(id_: UUID) -> bool:
+        return mention.type is None or types_of(id_) == set() or mention.type.key in types_of(id_)
 
     def having(keys: set[bytes], *kinds: int) -> list[UUID]:
         return [id_ for id_, own in seen.items() if any(term.kind in kinds and term.key in keys for term in own)]
@@ -96,6 +108,9 @@ def expected(all_entities: list[KnownEntity], mention: MentionKeys) -> tuple[UUI
         own_scope = [id_ for id_ in fitting if by_id[id_].scope == OWN] or fitting
         highest = max(by_id[id_].sensitivity for id_ in own_scope)
         best = [id_ for id_ in own_scope if by_id[id_].sensitivity == highest]
+        if number > 0:
+            best = [id_ for id_ in best if Term(mention.name.key, NAME) in seen[id_]] or best
+            best = [id_ for id_ in best if is_hinted(id_)] or best
         return (best[0], set()) if len(best) == 1 else (None, set(best))
     return None, set()
 

@@ -11,6 +11,7 @@ from stratagraph.memory.masking import holds_mask
 from stratagraph.store.model.analysis.folding import folded
 from stratagraph.store.model.analysis.languages import BASE, is_stop_word
 from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.unicode_forms import APOSTROPHES, HYPHENS, INVISIBLE
 from stratagraph.store.model.visible_text import says_something
 
 MAX_FOUND = 12  # names of each kind found in a text
@@ -28,7 +29,8 @@ _VERSIONED = re.compile(r"@v?\d")
 _PATH = re.compile(r"(?<![\w/:.@])(?:\.{0,2}/)?(?:[\w.-]{1,255}/){1,40}[\w-]{1,255}\.[A-Za-z]\w{0,7}\b(?!@)")
 _SCRIPTS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0e7f"  # that do not separate words
 _UNSPACED = re.compile(f"[{_SCRIPTS}]+")
-_WORD = re.compile(rf"(?![{_SCRIPTS}])[^\W_](?:(?![{_SCRIPTS}])[\w'’&-])*")
+_WORD = re.compile(rf"(?![{_SCRIPTS}])[^\W_](?:(?![{_SCRIPTS}])[\w'{APOSTROPHES}&{HYPHENS}{INVISIBLE}-])*")
+_POSSESSIVE = re.compile(f"['{APOSTROPHES}]s$")
 _LINKING = frozenset({"of", "the", "and", "de", "la", "van", "von", "der", "den", "da", "di"})
 _SPACED = re.compile(r"\S++")
 _ROLES = frozenset({"user", "assistant", "system", "tool", "agent", "human", "ai", "developer", "function"})
@@ -156,7 +158,7 @@ def _runs(text: str) -> Iterator[str]:
         word = match.group()
         if not run and not word[0].isupper():
             continue  # most words: they neither begin a run nor end one
-        word = word.removesuffix("'s").removesuffix("’s")
+        word = _POSSESSIVE.sub("", word)
         is_joined = bool(run) and text[end : match.start()].isspace()
         if not word[0].isupper() and not (is_joined and word in _LINKING):
             yield from _parts(run)

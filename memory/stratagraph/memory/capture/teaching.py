@@ -16,6 +16,7 @@ from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.changes import Effect
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.canonical import normalised_identifier, normalised_name
+from stratagraph.store.model.entity_kinds import folded_type
 from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import elevated
@@ -24,8 +25,6 @@ from stratagraph.store.records.entities import Mention
 from stratagraph.store.records.link_requests import insert_link_requests
 from stratagraph.store.records.locking import lock_records
 from stratagraph.store.records.reading import Reader
-
-_NO_TYPE = "other"
 
 
 async def lock_taught(writes: WriteSet) -> list[datetime]:
@@ -139,9 +138,9 @@ def _is_renamed(name: str, known: Collection[str], mention: Mention) -> bool:
 def _add_types(united: dict[str, Any], said: list[str | None]) -> None:
     """Set the primary type where it says nothing; otherwise list further types."""
     for name in said:
-        if name is None or normalised_name(name) == _NO_TYPE:
+        if name is None or folded_type(name) is None:
             continue
-        if normalised_name(united.get("primary_type") or _NO_TYPE) == _NO_TYPE:
+        if folded_type(united.get("primary_type")) is None:
             united["primary_type"] = name
             continue
         listed = united.get("types") or []

@@ -16,6 +16,7 @@ from stratagraph.memory.learning.learner import Learner
 from stratagraph.memory.learning.reading import read_episodes
 from stratagraph.memory.learning.stage import LearningBatch, Run, Stage, StageReport
 from stratagraph.memory.learning.sweep import Work
+from stratagraph.memory.reevaluating import caller_of
 from stratagraph.memory.retrying import StaleRead, is_outage, retried
 from stratagraph.store.erasure.pruning import schedule_learned
 from stratagraph.store.feed.changes import append_changes
@@ -26,9 +27,8 @@ from stratagraph.store.learning.episodes import DueEpisode, fetch_due_episodes, 
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.learning.runs import StoredRun, add_to_report, lock_stage_reports
 from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import WriteCollision
-from stratagraph.store.model.trust import LEARNED_BY, UNSCOPED, Trust
+from stratagraph.store.model.trust import LEARNED_BY
 from stratagraph.store.postgres.database import Connection, Database, savepoint
 from stratagraph.store.records.salience_rows import SalienceBefore, noting_salience
 
@@ -252,17 +252,7 @@ class Batches:
 
     async def caller(self, group: Group) -> Caller:
         """Return a caller that may read and write exactly what belongs to the group, and read what is unscoped."""
-        tenant = await self._directory.tenant_by_id(group.tenant)
-        scope = (await self._directory.scope_names([group.scope]))[group.scope]
-        scopes = await self._directory.scopes(tenant, {UNSCOPED, scope}, create=True)
-        trust = Trust(
-            tenant=tenant.name,
-            actor=ACTOR,
-            access=Access.WRITE,
-            ceiling=group.sensitivity,
-            scopes=frozenset({scope}),
-        )
-        return Caller(tenant=tenant, trust=trust, scopes=tuple(sorted({scopes[UNSCOPED], group.scope})))
+        return await caller_of(self._directory, group, ACTOR)
 
 
 async def _isolated(

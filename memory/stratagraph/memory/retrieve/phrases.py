@@ -17,7 +17,7 @@ from stratagraph.memory.retrieve.rank import Why
 from stratagraph.store.model.analysis.folding import WORD, folded
 from stratagraph.store.model.analysis.lexemes import MAX_READ, asked, segments
 from stratagraph.store.model.records import MemoryRecord
-from stratagraph.store.model.unicode_forms import normalised
+from stratagraph.store.model.unicode_forms import plain_form
 from stratagraph.store.model.words import name_terms
 
 MAX_PHRASES = 4  # of one question; further ones are read as words only
@@ -57,7 +57,7 @@ def spaced(text: str) -> str:
 
     So a phrase is in a text if its spaced form is in that of the text.
     """
-    words = WORD.findall(normalised("NFKC", text[:MAX_READ]))
+    words = WORD.findall(plain_form(text[:MAX_READ]))
     parts = ((folded(part), is_run) for word in words for part, is_run in segments(word))
     return "".join(part if is_run else f" {part} " for part, is_run in parts).replace("  ", " ")
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.entity_kinds import folded_type
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.visible_text import is_blank
-
-_NO_TYPE = "other"
 
 
 def merged_entity(payloads: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -39,7 +38,7 @@ def merged_entity(payloads: Sequence[dict[str, Any]]) -> dict[str, Any]:
         name
         for payload in payloads
         for name in (payload.get("primary_type"), *(payload.get("types") or ()))
-        if name and normalised_name(name) != _NO_TYPE
+        if folded_type(name)
     ]
     if aliases:
         united["aliases"] = aliases

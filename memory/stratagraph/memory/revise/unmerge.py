@@ -177,3 +177,7 @@ async def _restore_entities(work: UnitOfWork, merge: EntityMerge, entity: Memory
     await take_back_terms(connection, tenant, entity.id, survivor.id)
     await replace_terms(connection, tenant, await entity_mention(work, survivor, payload), survivor.id)
     await restore_terms(connection, tenant, entity.id)
+    # A merge of an earlier release remembers keys of names that captures compute in another way now.
+    await replace_terms(
+        connection, tenant, await entity_mention(work, entity, entity.payload or {}), entity.id, skip_taken=True
+    )

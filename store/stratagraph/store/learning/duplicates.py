@@ -27,6 +27,7 @@ STATEMENTS = 100  # facts about one entity that are compared
 SHARED_OBJECTS = 20  # entities that facts about one entity name, by which others are found
 COMMON = 20  # facts of a group that name an entity, beyond which two subjects are not alike for naming it
 SLOT = 200  # facts of a group that are looked at for one subject or object, or one slot, in any state
+LISTED_MOST = 500  # pairs to be decided on of one writer in one group, the likeliest
 Pair = tuple[UUID, UUID]
 
 
@@ -195,7 +196,7 @@ async def replace_listed(
     """Store `pairs` as those to be decided on of the records `ids`; return the number of rows that changed.
 
     Pairs of these records that are not among them are deleted, but for rejected ones. A pair that was listed keeps its
-    instant.
+    instant. Of the pairs whose newer record one writer has captured, the likeliest LISTED_MOST of the group are kept.
     """
     columns: dict[str, Any] = {
         "ones": [pair.one for pair in pairs],
@@ -204,15 +205,24 @@ async def replace_listed(
     deleted = await run(connection, "delete_unlisted_pairs", tenant=group.tenant, ids=sorted(ids), **columns)
     if not pairs:
         return deleted
-    return deleted + await run(
+    newer = sorted({pair.other for pair in pairs})  # ids are in the order of their instants
+    creators = await fetch(connection, "find_creators", tenant=group.tenant, ids=newer)
+    writer_of = {row["id"]: row["actor"] for row in creators}
+    writers = [writer_of[pair.other] for pair in pairs]
+    stored = await run(
         connection,
         "insert_listed_pairs",
         **_place(group),
         **columns,
         scores=[pair.score for pair in pairs],
         evidence=[orjson.dumps(dict(pair.evidence)).decode() for pair in pairs],
+        writers=writers,
         at=pairs[0].at,
     )
+    surplus = await run(
+        connection, "delete_surplus_pairs", **_place(group), writers=sorted(set(writers)), most=LISTED_MOST
+    )
+    return deleted + stored + surplus
 
 
 async def reject_pair(connection: AsyncConnection, tenant: Tenant, pair: Pair, *, at: datetime) -> bool:

@@ -25,6 +25,17 @@ WHERE j.job = :job AND j.next_try_at <= :now AND r.tenant = j.tenant AND r.id = 
 -- Count the queued records, up to :most.
 SELECT count(*) AS n FROM (SELECT FROM duplicate_due LIMIT :most) d
 
+-- delete_surplus_pairs --
+-- Delete the least likely of the pairs to be decided on that one writer has in a group, beyond :most.
+DELETE FROM duplicate_pair p
+USING unnest(CAST(:writers AS text[])) AS asked(writer)
+CROSS JOIN LATERAL (
+  SELECT one, other FROM duplicate_pair
+  WHERE tenant = :tenant AND scope = :scope AND sensitivity = :sensitivity AND state = 1 AND writer = asked.writer
+  ORDER BY minus_score, one, other OFFSET :most
+) surplus
+WHERE p.tenant = :tenant AND p.one = surplus.one AND p.other = surplus.other
+
 -- delete_unlisted_pairs --
 -- Delete the pairs of the given records that are to be decided on and were not found again.
 DELETE FROM duplicate_pair p
@@ -101,6 +112,28 @@ ORDER BY n.fact, n.other
 SELECT entity, other
 FROM find_entities_named_alike(:tenant, :scope, :sensitivity, CAST(:ids AS uuid[]), CAST(:names AS text[]), :most)
 
+-- find_namesakes --
+-- Find the current entities of one scope and sensitivity that have the own name of one of the given entities.
+SELECT mine.scope, mine.sensitivity, theirs.ids
+FROM (
+  SELECT DISTINCT t.scope, t.sensitivity, t.term_key
+  FROM entity_term t
+  JOIN record r ON r.tenant = t.tenant AND r.id = t.entity AND r.state <= 2
+    AND (r.scope, r.sensitivity) = (t.scope, t.sensitivity)
+  WHERE t.tenant = :tenant AND t.entity = ANY(CAST(:entities AS uuid[])) AND t.kind = 2
+) mine
+CROSS JOIN LATERAL (
+  SELECT array_agg(n.entity ORDER BY n.entity) AS ids FROM (
+    SELECT t.entity FROM entity_term t
+    JOIN record r ON r.tenant = t.tenant AND r.id = t.entity AND r.state <= 2
+      AND (r.scope, r.sensitivity) = (t.scope, t.sensitivity)
+    WHERE t.tenant = :tenant AND t.scope = mine.scope AND t.sensitivity = mine.sensitivity
+      AND t.term_key = mine.term_key AND t.kind = 2
+    ORDER BY t.entity LIMIT :most) n
+) theirs
+WHERE cardinality(theirs.ids) > 1
+ORDER BY mine.scope, mine.sensitivity, theirs.ids
+
 -- find_next_duplicate_group --
 -- Find a group that has queued records, the first one after a given one.
 SELECT tenant, scope, sensitivity FROM duplicate_due
@@ -170,14 +203,20 @@ CROSS JOIN LATERAL (
 -- Fetch the entities that the objects of facts are.
 SELECT id, object_entity FROM fact WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
+-- find_creators --
+-- Find who captured records.
+SELECT id, actor FROM audit WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND seq = 1
+
 -- insert_listed_pairs --
 -- Insert pairs to be decided on; one that was rejected stays so, and one that was listed keeps its instant.
-INSERT INTO duplicate_pair AS p (tenant, one, other, scope, sensitivity, state, score, evidence, at)
-SELECT :tenant, one, other, :scope, :sensitivity, 1, score, CAST(evidence AS jsonb), :at
-FROM unnest(CAST(:ones AS uuid[]), CAST(:others AS uuid[]), CAST(:scores AS float8[]), CAST(:evidence AS text[]))
-  AS found(one, other, score, evidence)
-ON CONFLICT (tenant, one, other) DO UPDATE SET score = excluded.score, evidence = excluded.evidence
-WHERE p.state = 1 AND (p.score, p.evidence) IS DISTINCT FROM (excluded.score, excluded.evidence)
+INSERT INTO duplicate_pair AS p (tenant, one, other, scope, sensitivity, state, score, evidence, writer, at)
+SELECT :tenant, one, other, :scope, :sensitivity, 1, score, CAST(evidence AS jsonb), writer, :at
+FROM unnest(CAST(:ones AS uuid[]), CAST(:others AS uuid[]), CAST(:scores AS float8[]), CAST(:evidence AS text[]),
+  CAST(:writers AS text[])) AS found(one, other, score, evidence, writer)
+ON CONFLICT (tenant, one, other) DO UPDATE
+SET score = excluded.score, evidence = excluded.evidence, writer = excluded.writer
+WHERE p.state = 1
+  AND (p.score, p.evidence, p.writer) IS DISTINCT FROM (excluded.score, excluded.evidence, excluded.writer)
 
 -- list_pairs --
 -- List the pairs to be decided on whose records are current and which the caller may read in full, the likeliest first.

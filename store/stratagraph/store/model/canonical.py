@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import hmac
 import math
+import re
 import unicodedata
 from typing import Any
 
 import rfc8785
 
+from stratagraph.store.model.analysis.folding import MARKS
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded
-from stratagraph.store.model.unicode_forms import normalised
+from stratagraph.store.model.unicode_forms import normalised, plain_form
 
 MAX_DEPTH = 64  # levels of nesting; deeper JSON is a mistake or an attack
 KEY_BYTES = 32  # of index keys, data keys and master keys
 _LARGEST_INTEGER = 2**53 - 1  # RFC 8785 accepts integers up to this magnitude
+# Between letters or digits of any script, the mark of a letter on the left included.
+_UNDERSCORE = re.compile(rf"(?:(?<=[^\W_])|(?<=[{MARKS}]))_(?=[^\W_])")
+_DASH = re.compile("[\u2014\u2015\u2e17\u2e3a\u2e3b\u2e40]")  # in a sentence they stand between words
+_ACUTE = re.compile(" [\u0301\u0313\u0314]")  # what NFKC makes of an accent that stands alone, typed as an apostrophe
 
 
 def canonical_json(value: Any, *, path: list[str]) -> bytes:
@@ -75,15 +81,15 @@ def folded_text(text: str) -> str:
     return " ".join(normalised("NFKC", text).casefold().split())
 
 
-def normalised_name(name: str) -> str:
-    """Return a name as names are compared: as `folded_text`, and without the accents of Latin and Greek letters.
+def unaccented(text: str) -> str:
+    """Return a text as `folded_text` does, and without the accents of Latin and Greek letters.
 
     Marks of other scripts are kept, because there they make another letter.
 
-    >>> normalised_name("  José  PÉREZ "), normalised_name("Йод")
+    >>> unaccented("  José  PÉREZ "), unaccented("Йод")
     ('jose perez', 'йод')
     """
-    folded = folded_text(name)
+    folded = folded_text(text)
     if folded.isascii():
         return folded
     kept: list[str] = []
@@ -98,15 +104,38 @@ def normalised_name(name: str) -> str:
     return folded_text(normalised("NFC", "".join(kept)))
 
 
+def separated(name: str) -> str:
+    """Return a name with a space for each underscore between two words, as in `two_year_warranty`.
+
+    Other underscores are part of a name: `__init__` and `_pool` are not `init` and `pool`.
+    """
+    return _UNDERSCORE.sub(" ", name)
+
+
+def normalised_name(name: str) -> str:
+    """Return a name as names are compared: `unaccented`, with one form of the signs that people write differently.
+
+    Apostrophes, quotes, hyphens and dashes are those of ASCII, an underscore between two words is a space, and
+    invisible characters are left out. A name in which nothing is visible is compared as it is.
+
+    >>> normalised_name("Liam O\u2019Brien"), normalised_name("Two_Year_Warranty"), normalised_name("Jean\u2011Luc")
+    ("liam o'brien", 'two year warranty', 'jean-luc')
+    """
+    plain = plain_form(name)
+    if not plain.isascii():
+        plain = _DASH.sub("-", _ACUTE.sub("'", plain))
+    return unaccented(separated(plain)) or unaccented(name)
+
+
 def normalised_identifier(namespace: str, value: str) -> tuple[str, str]:
-    """Return an identifier as identifiers are compared: its namespace as a name, its value exactly.
+    """Return an identifier as identifiers are compared: its namespace without case and accents, its value exactly.
 
     E-mail addresses are compared without case.
 
     >>> normalised_identifier("Email", " Sam@Example.org "), normalised_identifier("path", "src/A.py")
     (('email', 'sam@example.org'), ('path', 'src/A.py'))
     """
-    space, exact = normalised_name(namespace), normalised("NFKC", value).strip()
+    space, exact = unaccented(namespace), normalised("NFKC", value).strip()
     return space, exact.casefold() if space == "email" else exact
 
 

@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from stratagraph.store.model.analysis.languages import is_function_word
 from stratagraph.store.model.analysis.lexemes import Asked, analysed, asked
+from stratagraph.store.model.canonical import separated
 
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
 NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
@@ -131,9 +132,10 @@ def query_terms(index_key: bytes, text: str) -> list[int]:
 def name_terms(index_key: bytes, name: str) -> list[int]:
     """Return the terms that every record with all words of a name has, at most MAX_QUERY_TERMS.
 
-    Function words of any language are left out: records in that language lack them. The list may be empty.
+    Function words of any language are left out: records in that language lack them. So is the whole of a name that has
+    an underscore between its words, which others write with a space. The list may be empty.
     """
-    return _first_terms(index_key, [word for word in asked(name) if not is_function_word(word.text)])
+    return _first_terms(index_key, [word for word in asked(separated(name)) if not is_function_word(word.text)])
 
 
 def likely_name_terms(index_key: bytes, name: str) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.canonical import keyed_hash, normalised_identifier, normalised_name
+from stratagraph.store.model.entity_kinds import KIND_OF, excluded_by, folded_type
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import array_literal, insert_rows
@@ -29,7 +31,6 @@ from stratagraph.store.records.name_index import (
 NAMESAKES = 64  # entities read for one name, the oldest; more of them are as ambiguous
 _BUCKETS = 512  # locks of a tenant's names, so that a large request holds a bounded number of them
 _LOCK_SPACE = 0x5347 << 48  # keeps these advisory locks apart from others
-_NO_TYPE = "other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,7 @@ class Mention:
 
     def keys(self, tenant: Tenant, unscoped: int) -> MentionKeys:
         """Return the mention as keyed hashes; `unscoped` is the number of the scope `""`."""
+        excluded, compatible = _kinds(tenant.index_key, folded_type(self.type))
         return MentionKeys(
             scope=self.scope,
             unscoped=unscoped,
@@ -59,11 +61,13 @@ class Mention:
             identifiers=tuple(identifier_term(tenant, *identifier) for identifier in self.identifiers),
             aliases=tuple(Term(name_key(tenant, alias), ALIAS) for alias in self.aliases),
             type=type_term(tenant, self.type),
+            excluded=excluded,
+            compatible=compatible,
         )
 
 
 def name_key(tenant: Tenant, name: str) -> bytes:
-    """Return the keyed hash of a name or alias, so that spellings that differ in case, accents or spaces are equal."""
+    """Return the keyed hash of a name or alias, equal for all spellings of which `normalised_name` makes one."""
     return keyed_hash(tenant.index_key, "name", normalised_name(name).encode())
 
 
@@ -79,8 +83,23 @@ def identifier_term(tenant: Tenant, namespace: str, value: str) -> Term:
 
 def type_term(tenant: Tenant, name: str | None) -> Term | None:
     """Return the term of an entity type; None for no type, and for `Other`, which says nothing."""
-    folded = normalised_name(name or "")
-    return None if folded in ("", _NO_TYPE) else Term(keyed_hash(tenant.index_key, "type", folded.encode()), TYPE)
+    folded = folded_type(name)
+    return None if folded is None else Term(_type_key(tenant.index_key, folded), TYPE)
+
+
+def _type_key(index_key: bytes, folded: str) -> bytes:
+    return keyed_hash(index_key, "type", folded.encode())
+
+
+@lru_cache(maxsize=2_000)
+def _kinds(index_key: bytes, folded: str | None) -> tuple[frozenset[bytes], frozenset[bytes]]:
+    """Return the keys of the types that a type excludes, and of the others that tell a kind; none if it has no kind."""
+    excluded = excluded_by(folded) if folded is not None else frozenset()
+    compatible = KIND_OF.keys() - excluded if excluded else ()
+    return (
+        frozenset(_type_key(index_key, one) for one in excluded),
+        frozenset(_type_key(index_key, one) for one in compatible),
+    )
 
 
 def terms_of(tenant: Tenant, mention: Mention) -> list[Term]:
@@ -185,22 +204,36 @@ async def delete_terms(connection: AsyncConnection, tenant: Tenant, entities: Co
     await run(connection, "delete_entity_terms", tenant=tenant.id, entities=list(entities))
 
 
-async def replace_terms(connection: AsyncConnection, tenant: Tenant, mention: Mention, entity: UUID) -> None:
+async def fetch_own_terms(
+    connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID]
+) -> dict[UUID, set[Term]]:
+    """Return the terms that entities have at their own scope and sensitivity, keyed by entity."""
+    found: dict[UUID, set[Term]] = {}
+    for row in await fetch(connection, "fetch_own_terms", tenant=tenant.id, entities=list(entities)):
+        term = Term(bytes(row["term_key"]), row["kind"], row["namespace_key"])
+        found.setdefault(row["entity"], set()).add(term)
+    return found
+
+
+async def replace_terms(
+    connection: AsyncConnection, tenant: Tenant, mention: Mention, entity: UUID, *, skip_taken: bool = False
+) -> None:
     """Replace the terms that `entity` has at its own scope and sensitivity, those of `mention`, by the mention's.
 
     Terms that captures of other scopes or sensitivities taught are kept. Raises InvalidInput if one of the identifiers
-    belongs to another entity.
+    belongs to another entity; with `skip_taken`, the entity does not get that one.
     """
     await lock_terms(connection, tenant, [entity])
     terms = terms_of(tenant, mention)
-    taken = await fetch(
+    identifiers = [] if skip_taken else [term.key for term in terms if term.kind == IDENTIFIER]
+    taken = identifiers and await fetch(
         connection,
         "find_taken_identifiers",
         tenant=tenant.id,
         entity=entity,
         scope=mention.scope,
         sensitivity=mention.sensitivity,
-        keys=[term.key for term in terms if term.kind == IDENTIFIER],
+        keys=identifiers,
     )
     if taken:
         raise InvalidInput(

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
-from stratagraph.store.model.canonical import keyed_hash, normalised_name
+from stratagraph.store.model.canonical import keyed_hash, unaccented
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.records import MemoryRecord
@@ -68,7 +68,7 @@ def lesson_key(tenant: Tenant, memory_type: MemoryType, payload: Mapping[str, An
     task = lesson.get("task") if isinstance(lesson, dict) else None
     if not isinstance(task, str) or not task.strip():
         return None
-    return keyed_hash(tenant.index_key, "lesson:task", normalised_name(task).encode())
+    return keyed_hash(tenant.index_key, "lesson:task", unaccented(task).encode())
 
 
 async def lock_lessons(

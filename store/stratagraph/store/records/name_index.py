@@ -31,6 +31,8 @@ class MentionKeys:
     """A mention as terms, with the scope and the sensitivity of its capture, as numbers of the database.
 
     `unscoped` is the number of the scope `""`. `type` is None for a mention without a type, or of the type `Other`.
+    `excluded` are the keys of types that it excludes (`entity_kinds`), and `compatible` those of all others that tell a
+    kind; both are empty where it excludes none.
     """
 
     scope: int
@@ -40,6 +42,8 @@ class MentionKeys:
     identifiers: tuple[Term, ...] = ()
     aliases: tuple[Term, ...] = ()
     type: Term | None = None
+    excluded: frozenset[bytes] = frozenset()
+    compatible: frozenset[bytes] = frozenset()
 
     @property
     def terms(self) -> list[Term]:
@@ -70,8 +74,8 @@ class KnownEntity:
     def contradicts(self, mention: MentionKeys) -> bool:
         """Return whether the mention must mean another entity.
 
-        So it is if both have identifiers of one namespace and none of them is equal, or if the entity has types and the
-        mention's type is none of them.
+        So it is if both have identifiers of one namespace and none of them is equal, or if the mention's type excludes
+        those of the entity. Types that do not exclude each other are hints.
         """
         own = self.seen_by(mention, IDENTIFIER)
         for namespace in {term.namespace for term in mention.identifiers} & {term.namespace for term in own}:
@@ -79,7 +83,8 @@ class KnownEntity:
             if not theirs & {term.key for term in own if term.namespace == namespace}:
                 return True
         types = {term.key for term in self.seen_by(mention, TYPE)}
-        return mention.type is not None and bool(types) and mention.type.key not in types
+        has_type = mention.type is not None and mention.type.key in types
+        return not has_type and not types.isdisjoint(mention.excluded) and types.isdisjoint(mention.compatible)
 
 
 class MentionOutcome(Enum):
@@ -127,18 +132,19 @@ class NameIndex:
         """Return the entity that the mention means: by identifier, then by its name, then by one of its aliases.
 
         A name is looked for among names and aliases, an alias that the mention gives among names only: two people may
-        have the same nickname.
+        have the same nickname. An entity whose own name it is comes before one that is also called so, and one that has
+        no type or the declared one before one that has another.
         """
         by_identifier = self._having(mention, mention.identifiers, (IDENTIFIER,))
         if by_identifier:
             fitting = [entity for entity in by_identifier if not entity.contradicts(mention)]
             if not fitting:
                 return Match(None, tuple(sorted(entity.id for entity in by_identifier)))
-            return _best(mention, fitting)
+            return _best(mention, fitting, by_hints=False)
         for terms, kinds in (([mention.name], (NAME, ALIAS)), (mention.aliases, (NAME,))):
             fitting = [entity for entity in self._having(mention, terms, kinds) if not entity.contradicts(mention)]
             if fitting:
-                return _best(mention, fitting)
+                return _best(mention, fitting, by_hints=True)
         return Match(None)
 
     def unknown_terms(self, mention: MentionKeys, entity: UUID) -> list[Term]:
@@ -165,14 +171,21 @@ class NameIndex:
         ]
 
 
-def _best(mention: MentionKeys, fitting: Sequence[KnownEntity]) -> Match:
+def _best(mention: MentionKeys, fitting: Sequence[KnownEntity], *, by_hints: bool) -> Match:
     """Return the only entity of the best rank; if there are several, all of them as candidates.
 
     Entities of the mention's own scope rank before unscoped ones, then the more sensitive before the less sensitive.
+    With `by_hints`, entities whose own name it is then rank before others, and last come those that have types, but not
+    the mention's.
     """
 
-    def rank(entity: KnownEntity) -> tuple[bool, int]:
-        return entity.scope != mention.scope, -entity.sensitivity
+    def rank(entity: KnownEntity) -> tuple[bool, int, bool, bool]:
+        place = entity.scope != mention.scope, -entity.sensitivity
+        if not by_hints:
+            return (*place, False, False)
+        types = entity.seen_by(mention, TYPE)
+        is_alias = mention.name.key not in {term.key for term in entity.seen_by(mention, NAME)}
+        return (*place, is_alias, mention.type is not None and bool(types) and mention.type not in types)
 
     first = min(rank(entity) for entity in fitting)
     best = sorted(entity.id for entity in fitting if rank(entity) == first)

@@ -12,10 +12,11 @@ from uuid import UUID
 from stratagraph.memory.learning.duplicates.names import Name, alike, name_of
 from stratagraph.memory.learning.duplicates.signals import BITS, Comparison, Signal, comparison
 from stratagraph.memory.masking import holds_mask
-from stratagraph.store.model.canonical import normalised_identifier, normalised_name
+from stratagraph.store.model.canonical import normalised_identifier
+from stratagraph.store.model.entity_kinds import exclude, folded_type
 from stratagraph.store.model.records import MemoryRecord
 
-_NO_TYPE = "other"
+BACKING_FACTS = 2  # that hold of both entities, and with which the alias of one of them is enough for a merge
 _MAX_ALIASES = 20  # of one entity that are compared
 
 
@@ -54,7 +55,7 @@ def entity_profile(record: MemoryRecord, statements: frozenset[Statement] = froz
         created_at=record.created_at,
         name=name_of(payload["canonical_name"]),
         aliases=tuple(name_of(alias) for alias in aliases[:_MAX_ALIASES]),
-        types=frozenset(normalised_name(name) for name in types if name) - {_NO_TYPE},
+        types=frozenset(folded for name in types if (folded := folded_type(name)) is not None),
         identifiers=frozenset(
             normalised_identifier(entry["namespace"], entry["value"])
             for entry in payload.get("identifiers") or ()
@@ -65,20 +66,28 @@ def entity_profile(record: MemoryRecord, statements: frozenset[Statement] = froz
 
 
 def compare_entities(one: EntityProfile, other: EntityProfile) -> Comparison | None:
-    """Return what is found about two entities; None if they are of different types, or nothing makes them alike."""
-    if one.types and other.types and not one.types & other.types:
+    """Return what is found about two entities; None if nothing makes them alike, or they cannot be the same.
+
+    They cannot be if their types exclude each other, or if an identifier tells apart two that have the same path, code
+    or number as their names.
+    """
+    if exclude(one.types, other.types):
         return None
     signals = []
     names = _alike(one, other)
+    shared = {(a.predicate, a.rest) for a in one.statements} & {(b.predicate, b.rest) for b in other.statements}
     if names is not None:
         signals.append(names)
-    if one.types & other.types:
-        signals.append(Signal.SAME_TYPE)
+    if names is Signal.SAME_ALIAS and not _is_backed(one, other, shared_facts=len(shared)):
+        signals.append(Signal.ONE_SIDED)
+    if one.types and other.types:
+        signals.append(Signal.SAME_TYPE if one.types & other.types else Signal.DIFFERENT_TYPES)
     if _contradict(one, other):
+        if not (one.name.is_natural and other.name.is_natural):
+            return None
         signals.append(Signal.DIFFERENT_IDENTIFIERS)
     if _differ_in_single_values(one, other):
         signals.append(Signal.DIFFERENT_VALUES)
-    shared = {(a.predicate, a.rest) for a in one.statements} & {(b.predicate, b.rest) for b in other.statements}
     if names is None and not shared:
         return None
     return comparison(signals, shared_facts=len(shared))
@@ -94,6 +103,19 @@ def _alike(one: EntityProfile, other: EntityProfile) -> Signal | None:
     found |= {Signal.SAME_ALIAS if signal is Signal.SAME_NAME else signal for signal in known}
     # In order of their weights, then of their names, so that the same pair has the same evidence each time.
     return max((signal for signal in found if signal is not None), key=lambda one: (BITS[one], one), default=None)
+
+
+def _is_backed(one: EntityProfile, other: EntityProfile, *, shared_facts: int) -> bool:
+    """Return whether both entities say that they are one, and not only the aliases of one of them.
+
+    They do by an equal identifier, by aliases of each that are the other's name, or by facts that hold of both.
+    """
+    if one.identifiers & other.identifiers or shared_facts >= BACKING_FACTS:
+        return True
+    return all(
+        any(alike(alias, name) is Signal.SAME_NAME for alias in aliases)
+        for aliases, name in ((one.aliases, other.name), (other.aliases, one.name))
+    )
 
 
 def _contradict(one: EntityProfile, other: EntityProfile) -> bool:

@@ -20,7 +20,7 @@ from stratagraph.store.model.records import MemoryRecord
 LONGEST = 500  # characters of an object that is compared by its words
 _ARTICLES = frozenset({"a", "an", "the"})
 _NEGATIONS = frozenset({"no", "not", "never", "none", "nothing", "nobody", "without", "cannot", "non"})
-_CONTRACTED = re.compile(r"n['\u2019]t\b")  # as in "isn't"
+_CONTRACTED = re.compile(r"n't\b")  # as in "isn't"
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:]\d+)*")
 
 

@@ -35,9 +35,10 @@ _SHORTEST_STEM = 3  # letters of a short form of a first name
 class Name:
     """A name in the form in which it is compared: its words without a legal form, and its numbers in their order.
 
-    `legal_form` is empty for a name that has none.
+    `spelled` is the whole name as captures compare it. `legal_form` is empty for a name that has none.
     """
 
+    spelled: str
     words: tuple[str, ...]
     legal_form: str
     numbers: tuple[str, ...]
@@ -61,17 +62,21 @@ def name_of(text: str) -> Name:
     while len(words) > 1 and words[-1] in _LEGAL_FORMS:
         legal_form = _LEGAL_FORMS[words.pop()]
     natural = bool(words) and len(text) <= LONGEST and not _TECHNICAL.search(text)
-    return Name(tuple(words), legal_form, tuple(_DIGITS.findall(plain)), natural)
+    return Name(plain, tuple(words), legal_form, tuple(_DIGITS.findall(plain)), natural)
 
 
 def alike(one: Name, other: Name) -> Signal | None:
-    """Return the strongest way in which two names are alike; None if they are not, or if one is not natural.
+    """Return the strongest way in which two names are alike; None if they are not.
+
+    One that is not natural is only like a name that captures take for the same.
 
     >>> alike(name_of("J. Smith"), name_of("John Smith"))
     <Signal.INITIALS: 'initials'>
     >>> alike(name_of("Version 2"), name_of("Version 3")) is None
     True
     """
+    if one.spelled == other.spelled:
+        return Signal.SAME_NAME
     if not (one.is_natural and other.is_natural) or one.numbers != other.numbers:
         return None
     has_other_form = "" not in (one.legal_form, other.legal_form) and one.legal_form != other.legal_form

@@ -33,6 +33,8 @@ class Signal(StrEnum):
     TYPO = "typo"  # one word of the names differs by a letter, or two in a long word
     SAME_TYPE = "same_type"
     SHARED_FACTS = "shared_facts"  # facts with the same predicate and object
+    DIFFERENT_TYPES = "different_types"  # that do not exclude each other: a type is a hint
+    ONE_SIDED = "one_sided"  # an alias of one is all that makes it the other, which says nothing of it
     DIFFERENT_IDENTIFIERS = "different_identifiers"  # of one namespace, and none of them is equal
     DIFFERENT_VALUES = "different_values"  # of a predicate that has one value at a time
     AMBIGUOUS = "ambiguous"  # a third record fits as well, so that merging two of them would be a guess
@@ -53,6 +55,8 @@ BITS: dict[Signal, float] = {
     Signal.LONGER_NAME: 4.5,
     Signal.TYPO: 4.5,
     Signal.SAME_TYPE: 1.0,
+    Signal.DIFFERENT_TYPES: -3.0,
+    Signal.ONE_SIDED: 0.0,
     Signal.DIFFERENT_IDENTIFIERS: -4.0,
     Signal.DIFFERENT_VALUES: -4.0,
     Signal.AMBIGUOUS: 0.0,
@@ -64,7 +68,13 @@ BITS: dict[Signal, float] = {
 }
 # Without one of the first, and with one of the others, no score is high enough to merge.
 _SAYS_SAME = {Signal.SAME_NAME, Signal.SAME_ALIAS, Signal.SAME_OBJECT}
-_SPEAKS_AGAINST = {Signal.DIFFERENT_IDENTIFIERS, Signal.DIFFERENT_VALUES, Signal.AMBIGUOUS}
+_SPEAKS_AGAINST = {
+    Signal.DIFFERENT_TYPES,
+    Signal.ONE_SIDED,
+    Signal.DIFFERENT_IDENTIFIERS,
+    Signal.DIFFERENT_VALUES,
+    Signal.AMBIGUOUS,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ def _marks() -> str:
 
 
 # A word: letters and digits of any script, with their marks. Most vowels of Indic scripts are marks, not letters.
-WORD = re.compile(rf"[^\W_](?:[^\W_]+|[{_marks()}{_JOINERS}]+)*")
+MARKS = _marks()
+WORD = re.compile(rf"[^\W_](?:[^\W_]+|[{MARKS}{_JOINERS}]+)*")
 
 
 def folded(word: str) -> str:

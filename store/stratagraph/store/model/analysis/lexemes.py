@@ -32,9 +32,9 @@ from stratagraph.store.model.analysis.languages import (
     stems,
     suggested_languages,
 )
-from stratagraph.store.model.unicode_forms import normalised
+from stratagraph.store.model.unicode_forms import plain_form
 
-MAX_READ = 1 << 20  # characters of a text in compatibility form that are read for terms
+MAX_READ = 1 << 20  # characters of a text in plain form that are read for terms
 
 _PART = 8_192  # characters that are normalised at a time
 _PIECE = re.compile(r"[^\s\"'`()\[\]{}<>,;!?|]+")
@@ -209,7 +209,7 @@ def segments(piece: str) -> Iterator[tuple[str, bool]]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield the pieces of the first MAX_READ characters of a text in compatibility form.
+    """Yield the pieces of the first MAX_READ characters of a text in plain form.
 
     That form may be 18 times as long as the text, so it is made for a part of the text at a time. The parts end where a
     white space begins, or after _PART characters without one.
@@ -223,6 +223,6 @@ def _pieces(text: str) -> Iterator[str]:
         if end < len(text):
             space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
             end = space if space > 0 else end
-        part = normalised("NFKC", text[start:end])[:left]
+        part = plain_form(text[start:end])[:left]
         yield from _PIECE.findall(part)
         start, left = end, left - len(part)

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Integer,
     SmallInteger,
     Table,
+    Text,
     Uuid,
     text,
 )
@@ -53,6 +54,7 @@ duplicate_pair = Table(
     ),
     Column("evidence", JSONB, nullable=False, comment="kinds of signals and their weights, no text of a record"),
     Column("at", Instant, nullable=False, comment="when it was found, or rejected"),
+    Column("writer", Text, comment="the actor that captured the newer record; null: rejected, or not compared since"),
     to_record("one"),
     to_record("other"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
@@ -60,6 +62,18 @@ duplicate_pair = Table(
     CheckConstraint("state BETWEEN 1 AND 2", name="state"),
     CheckConstraint("score BETWEEN 0 AND 1", name="score"),
     Index("duplicate_pair_other_ix", "tenant", "other"),
+    # Those of one writer, the likeliest first: there is a bound on their number.
+    Index(
+        "duplicate_pair_writer_ix",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "writer",
+        "minus_score",
+        "one",
+        "other",
+        postgresql_where=text("state = 1"),
+    ),
     # The likeliest of a scope and sensitivity, and of a sensitivity for callers with all scopes.
     Index(
         "duplicate_pair_scope_ix",

@@ -6,7 +6,7 @@ from stratagraph.store.postgres.migrations.scripts import run_script
 from stratagraph.store.postgres.roles import make_roles
 
 revision = "0060"
-down_revision = "0058"
+down_revision = "0059"
 
 
 def upgrade() -> None:
