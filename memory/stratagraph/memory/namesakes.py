@@ -36,8 +36,8 @@ _log = structlog.get_logger(__name__)
 async def unite_namesakes(database: Database, directory: Directory, *, actor: str, now: datetime, limit: int) -> None:
     """Merge those of the next `limit` queued entities whose keys an upgrade has changed with those of their name.
 
-    They are merged within one scope and sensitivity. Each name is a transaction of its own. Entities whose merge fails, or is refused, stay as they are, and
-    consolidation lists them.
+    They are merged within one scope and sensitivity. Each name is a transaction of its own. Entities whose merge fails,
+    or is refused, stay as they are, and consolidation lists them.
     """
     found: list[tuple[Group, list[UUID]]] = []
     async with database.background(Role.JOBS) as connection:
