@@ -89,8 +89,8 @@ class _Unlinked:
 async def link_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> LinkBatch:
     """Link earlier records to one batch of at most `batch` queued entities.
 
-    Entities of one name that nothing tells apart are merged before. An entity that cannot be processed is set aside and
-    stays in the queue. Any number of servers may call this at once.
+    After an upgrade, entities of one name that nothing tells apart are merged before. An entity that cannot be
+    processed is set aside and stays in the queue. Any number of servers may call this at once.
     """
     await unite_namesakes(database, directory, actor=ACTOR, now=now, limit=batch)
     set_aside = 0

@@ -34,10 +34,10 @@ _log = structlog.get_logger(__name__)
 
 
 async def unite_namesakes(database: Database, directory: Directory, *, actor: str, now: datetime, limit: int) -> None:
-    """Merge the next `limit` entities that are queued for linking with those of their name, scope and sensitivity.
+    """Merge those of the next `limit` queued entities whose keys an upgrade has changed with those of their name.
 
-    Each name is a transaction of its own. Entities whose merge fails, or is refused, stay as they are, and
-    consolidation lists them.
+    They are merged within one scope and sensitivity. Each name is a transaction of its own. Entities whose merge fails,
+    or is refused, stay as they are, and consolidation lists them.
     """
     found: list[tuple[Group, list[UUID]]] = []
     async with database.background(Role.JOBS) as connection:

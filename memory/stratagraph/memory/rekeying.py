@@ -109,7 +109,7 @@ async def _rekey_entities(work: UnitOfWork, ids: Sequence[UUID]) -> None:
         if stored.get(id_) != {*terms_of(tenant, mention)}:
             await replace_terms(connection, tenant, mention, id_, skip_taken=True)
             changed.add(id_)
-    await insert_link_requests(connection, tenant, changed, at=work.at)
+    await insert_link_requests(connection, tenant, changed, at=work.at, unites=True)
     await queue_duplicates(connection, [(tenant.id, id_) for id_ in changed])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKeyConstraint,
@@ -62,6 +63,13 @@ link_request = Table(
     Column("entity", Uuid, primary_key=True),
     Column("queued_at", Instant, nullable=False),
     Column("next_try_at", Instant, nullable=False),
+    Column(
+        "unites",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="whether an upgrade has given it other keys, so that it may meet entities of its name",
+    ),
     to_record("entity"),
     Index("link_request_next_try_at_ix", "next_try_at"),
 )

@@ -3,6 +3,10 @@
 
 INSERT INTO rekeying (tenant) SELECT id FROM tenant ON CONFLICT (tenant) DO UPDATE SET after = NULL;
 
+ALTER TABLE link_request ADD COLUMN unites BOOLEAN DEFAULT false NOT NULL;
+
+COMMENT ON COLUMN link_request.unites IS 'whether an upgrade has given it other keys, so that it may meet entities of its name';
+
 -- Words and identifiers with such characters are analysed alike: older records get the terms that they lack.
 
 INSERT INTO reanalysis (tenant) SELECT id FROM tenant ON CONFLICT (tenant) DO UPDATE SET after = NULL;
