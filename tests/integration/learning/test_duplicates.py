@@ -296,8 +296,8 @@ async def test_an_alias_of_one_side_makes_no_entity_the_other_and_no_fact_replac
 
 
 async def test_an_alias_is_enough_for_a_merge_with_facts_of_both_entities(memory: Memory) -> None:
-    one = await entity(memory, "Robert Lane")
     other = await entity(memory, "Bob Lane")
+    one = await entity(memory, "Robert Lane")
     await entity(memory, "Robert Lane", aliases=[{"value": "Bob Lane"}])
     for name in ("Robert Lane", "Bob Lane"):
         for place in ("Oslo", "Rome"):

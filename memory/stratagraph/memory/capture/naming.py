@@ -283,8 +283,9 @@ def _mentions_of(
 
 
 def mention_of(payload: Mapping[str, Any], *, scope: int, sensitivity: Sensitivity) -> Mention:
-    """Return the names, identifiers and types in an entity's payload as a mention."""
+    """Return the names, identifiers and types in an entity's payload as a mention that states its type."""
     return Mention(
+        states_type=True,
         name=payload["canonical_name"],
         scope=scope,
         sensitivity=int(sensitivity),

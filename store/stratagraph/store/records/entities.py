@@ -38,7 +38,8 @@ class Mention:
     """A name in a capture that is to be resolved to an entity.
 
     `scope` and `sensitivity` are those of the capture: only an entity of this scope, or an unscoped one, with at most
-    this sensitivity is found. `identifiers` are (namespace, value). With `known_only`, no entity is created.
+    this sensitivity is found. `identifiers` are (namespace, value). With `known_only`, no entity is created. With
+    `states_type`, what has other types is something else; otherwise a type is a hint.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Mention:
     identifiers: tuple[tuple[str, str], ...] = ()
     aliases: tuple[str, ...] = ()
     known_only: bool = False
+    states_type: bool = False
 
     def keys(self, tenant: Tenant, unscoped: int) -> MentionKeys:
         """Return the mention as keyed hashes; `unscoped` is the number of the scope `""`."""
@@ -63,6 +65,7 @@ class Mention:
             type=type_term(tenant, self.type),
             excluded=excluded,
             compatible=compatible,
+            states_type=self.states_type,
         )
 
 

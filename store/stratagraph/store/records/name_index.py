@@ -32,7 +32,7 @@ class MentionKeys:
 
     `unscoped` is the number of the scope `""`. `type` is None for a mention without a type, or of the type `Other`.
     `excluded` are the keys of types that it excludes (`entity_kinds`), and `compatible` those of all others that tell a
-    kind; both are empty where it excludes none.
+    kind; both are empty where it excludes none. With `states_type`, the type is no hint: it excludes all others.
     """
 
     scope: int
@@ -44,6 +44,7 @@ class MentionKeys:
     type: Term | None = None
     excluded: frozenset[bytes] = frozenset()
     compatible: frozenset[bytes] = frozenset()
+    states_type: bool = False
 
     @property
     def terms(self) -> list[Term]:
@@ -75,7 +76,7 @@ class KnownEntity:
         """Return whether the mention must mean another entity.
 
         So it is if both have identifiers of one namespace and none of them is equal, or if the mention's type excludes
-        those of the entity. Types that do not exclude each other are hints.
+        those of the entity. Types that do not exclude each other are hints, unless the mention states its type.
         """
         own = self.seen_by(mention, IDENTIFIER)
         for namespace in {term.namespace for term in mention.identifiers} & {term.namespace for term in own}:
@@ -83,8 +84,11 @@ class KnownEntity:
             if not theirs & {term.key for term in own if term.namespace == namespace}:
                 return True
         types = {term.key for term in self.seen_by(mention, TYPE)}
-        has_type = mention.type is not None and mention.type.key in types
-        return not has_type and not types.isdisjoint(mention.excluded) and types.isdisjoint(mention.compatible)
+        if mention.type is None or mention.type.key in types:
+            return False
+        if mention.states_type:
+            return bool(types)
+        return not types.isdisjoint(mention.excluded) and types.isdisjoint(mention.compatible)
 
 
 class MentionOutcome(Enum):
@@ -132,8 +136,9 @@ class NameIndex:
         """Return the entity that the mention means: by identifier, then by its name, then by one of its aliases.
 
         A name is looked for among names and aliases, an alias that the mention gives among names only: two people may
-        have the same nickname. An entity whose own name it is comes before one that is also called so, and one that has
-        no type or the declared one before one that has another.
+        have the same nickname. An entity whose own name it is comes before a younger one that is also called so, since
+        any writer may call an entity by the name of another. One that has no type, or the declared one, comes before
+        one that has another.
         """
         by_identifier = self._having(mention, mention.identifiers, (IDENTIFIER,))
         if by_identifier:
@@ -175,17 +180,19 @@ def _best(mention: MentionKeys, fitting: Sequence[KnownEntity], *, by_hints: boo
     """Return the only entity of the best rank; if there are several, all of them as candidates.
 
     Entities of the mention's own scope rank before unscoped ones, then the more sensitive before the less sensitive.
-    With `by_hints`, entities whose own name it is then rank before others, and last come those that have types, but not
-    the mention's.
+    With `by_hints`, entities that are also called so rank after older ones whose own name it is, and last come those
+    that have types, but not the mention's.
     """
+    owners = [one.id for one in fitting if mention.name.key in {term.key for term in one.seen_by(mention, NAME)}]
+    oldest_owner = min(owners, default=None)  # ids are in the order of creation
 
     def rank(entity: KnownEntity) -> tuple[bool, int, bool, bool]:
         place = entity.scope != mention.scope, -entity.sensitivity
         if not by_hints:
             return (*place, False, False)
         types = entity.seen_by(mention, TYPE)
-        is_alias = mention.name.key not in {term.key for term in entity.seen_by(mention, NAME)}
-        return (*place, is_alias, mention.type is not None and bool(types) and mention.type not in types)
+        is_late = oldest_owner is not None and entity.id not in owners and entity.id > oldest_owner
+        return (*place, is_late, mention.type is not None and bool(types) and mention.type not in types)
 
     first = min(rank(entity) for entity in fitting)
     best = sorted(entity.id for entity in fitting if rank(entity) == first)
