@@ -6,6 +6,7 @@ shows something.
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -16,7 +17,9 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.memory.capture.request import ImportedItem
 from stratagraph.memory.revise.request import Fork, Merge, Retract
+from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.records.editing import Edit, update_records
 
 SCOPE = "project:lantern"
 PEOPLE = {
@@ -52,7 +55,7 @@ ROLL_BACK = {
     "intent": "roll Lantern back",
     "nodes": [
         {"id": "find", "op": "list_releases"},
-        {"id": "ship", "op": "deploy", "metrics": {"execution_count": 4, "failure_count": 1}},
+        {"id": "ship", "op": "deploy"},
         {"id": "test", "op": "run_tests"},
     ],
     "metrics": {"execution_count": 4, "failure_rate": 0.25},
@@ -228,6 +231,20 @@ async def _learn(memory: Memory, kept: dict[str, UUID]) -> None:
             scope=SCOPE,
         )
         kept[name] = made.primary.id
+    await _count(memory, kept["rollback"], "ship", {"execution_count": 4, "failure_count": 1})
+
+
+async def _count(memory: Memory, plan: UUID, step: str, metrics: dict[str, int]) -> None:
+    """Count executions of a step of a plan, as reported outcomes do; a capture cannot state them."""
+    record = await memory.lookup.record(memory.trust, plan)
+    assert record is not None
+    payload = record.payload or {}
+    nodes = [node | ({"metrics": metrics} if node["id"] == step else {}) for node in payload["nodes"]]
+    caller = await memory.directory.resolve(memory.trust)
+    edit = Edit(id=plan, payload=json.dumps({**payload, "nodes": nodes}), is_revision=False)
+    async with memory.database.writing(caller.bounds) as connection:
+        changes = await update_records(connection, memory.directory, caller.tenant, [edit], at=memory.clock.now())
+        await append_changes(connection, caller.tenant, changes)
 
 
 async def _revise(memory: Memory, kept: dict[str, UUID]) -> None:

@@ -72,7 +72,7 @@ async def test_a_row_that_is_set_aside_is_listed_and_reported(
     assert (ran["result"]["set_aside"], ran["error"]) == (1, None)
     aside = await jobs(service, "set-aside")
     assert [(one["job"], one["id"], one["error"], one["attempts"]) for one in aside] == [
-        ("prune", id_, "InvalidInput", 1)
+        ("prune", id_, "InvalidInput in store.model.curves.custom_curve", 1)
     ]
     assert await jobs(service, "set-aside", "--job", "count-words") == []
     found = await report(client)
