@@ -45,6 +45,7 @@ def find(state: State, mention: Mention) -> Resolved:
 def mention_of(content: Mapping[str, Any], scope: str, sensitivity: int) -> Mention:
     """Return what an entity's payload says about its names."""
     return Mention(
+        states_type=True,
         name=content["canonical_name"],
         scope=scope,
         sensitivity=sensitivity,

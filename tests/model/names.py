@@ -73,7 +73,10 @@ def fold_identifier(namespace: str, value: str) -> Identifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A name in a capture of a scope and a sensitivity. With `known_only`, it makes no entity and teaches nothing."""
+    """A name in a capture of a scope and a sensitivity. With `known_only`, it makes no entity and teaches nothing.
+
+    With `states_type`, its type is no hint: what has other types is something else.
+    """
 
     name: str
     scope: str
@@ -82,6 +85,7 @@ class Mention:
     aliases: tuple[str, ...] = ()
     identifiers: tuple[tuple[str, str], ...] = ()
     known_only: bool = False
+    states_type: bool = False
 
     @property
     def key(self) -> str:
@@ -135,7 +139,7 @@ class Known:
 class Resolved:
     """The entity that a mention names, or the candidates that it does not decide between, or neither.
 
-    `by` is the step that decided: 1 identifier, 2 name, 3 alias.
+    `by` is the step that decided: 1 identifier, 2 name.
     """
 
     entity: UUID | None = None
@@ -151,23 +155,20 @@ def resolve(mention: Mention, entities: Iterable[Known]) -> Resolved:
     """Resolve a mention among the current entities."""
     visible = {one.id: one for one in entities if mention.sees(one.scope, one.sensitivity)}
     seen = {id_: one.seen_by(mention) for id_, one in visible.items()}
-    aliases = {fold_name(alias) for alias in mention.aliases}
     steps: tuple[Callable[[Lesson], Collection[object]], ...] = (
         lambda known: known.identifiers & mention.folded_identifiers,
         lambda known: known.names & {mention.key},
-        lambda known: known.names & aliases,
     )
     for number, matches in enumerate(steps, start=1):
         found = [id_ for id_, known in seen.items() if matches(known)]
-        if number == 3:  # a nickname may be shared, so an alias means an entity only if it is its name
-            found = [id_ for id_ in found if visible[id_].canonical in aliases]
         fit = [id_ for id_ in found if not _contradicts(mention, seen[id_]) and not _excludes(mention, seen[id_])]
         if found and not fit and number == 1:
             return Resolved(candidates=tuple(sorted(found)))
         if fit:
             rank = {id_: _rank(mention, visible[id_]) for id_ in fit}
             if number > 1:  # hints decide between names only
-                rank = {id_: (*rank[id_], *_hints(mention, visible[id_], seen[id_])) for id_ in fit}
+                owner = min((id_ for id_ in fit if visible[id_].canonical == mention.key), default=None)
+                rank = {id_: (*rank[id_], *_hints(mention, visible[id_], seen[id_], owner)) for id_ in fit}
             best = max(rank.values())
             first = sorted(id_ for id_ in fit if rank[id_] == best)
             return Resolved(first[0], by=number) if len(first) == 1 else Resolved(candidates=tuple(first))
@@ -183,9 +184,14 @@ def _contradicts(mention: Mention, known: Lesson) -> bool:
 
 
 def _excludes(mention: Mention, known: Lesson) -> bool:
-    """Whether both have types that tell a kind, no type of both is equal, and every two of their kinds are apart."""
+    """Whether both have types that tell a kind, no type of both is equal, and every two of their kinds are apart.
+
+    A stated type excludes all others.
+    """
     if mention.declared_type is None or mention.declared_type in known.types:
         return False
+    if mention.states_type:
+        return bool(known.types)
     ours, theirs = KIND_OF.get(mention.declared_type), {KIND_OF[one] for one in known.types if one in KIND_OF}
     return ours is not None and bool(theirs) and all({ours, one} in APART for one in theirs)
 
@@ -194,6 +200,7 @@ def _rank(mention: Mention, entity: Known) -> tuple[bool, ...]:
     return entity.scope == mention.scope, *(entity.sensitivity >= level for level in range(1, 8))
 
 
-def _hints(mention: Mention, entity: Known, known: Lesson) -> tuple[bool, bool]:
+def _hints(mention: Mention, entity: Known, known: Lesson, owner: UUID | None) -> tuple[bool, bool]:
+    """Whether it is not younger than the `owner` of the name without owning it, and whether it has no other type."""
     fits = mention.declared_type is None or not known.types or mention.declared_type in known.types
-    return entity.canonical == mention.key, fits
+    return entity.canonical == mention.key or owner is None or entity.id < owner, fits

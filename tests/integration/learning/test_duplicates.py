@@ -295,6 +295,29 @@ async def test_an_alias_of_one_side_makes_no_entity_the_other_and_no_fact_replac
     assert await active(memory, iban, changed.primary.id) == [False, True]
 
 
+@pytest.mark.parametrize("is_entity", [True, False])
+async def test_who_calls_something_new_by_the_name_of_an_entity_does_not_become_it(
+    memory: Memory, is_entity: bool
+) -> None:
+    """A capture that brought an unknown name with a known alias took the known entity over."""
+    theirs = trust_of(actor="attacker")
+    victim = await entity(memory, "Northwind Treasury")
+    iban = (await memory.observe("Northwind Treasury", "iban", "NW 1", revision_policy="replace")).primary.id
+    if is_entity:
+        shell = await entity(memory, "Evil Shell Ltd", aliases=[{"value": "Northwind Treasury"}], trust=theirs)
+        assert shell != victim
+    else:
+        named = {"name": "Evil Shell Ltd", "aliases": ["Northwind Treasury"]}
+        await memory.remember(SourceKind.EVENT, {"summary": "hello"}, context={"mentions": [named]}, trust=theirs)
+    await memory.observe("Evil Shell Ltd", "iban", "EV 9", revision_policy="replace", trust=theirs)
+    await consolidate(memory)
+    assert await active(memory, victim, iban) == [True, True]
+    changed = await memory.observe("Northwind Treasury", "iban", "NW 2", revision_policy="replace")
+    assert await active(memory, iban, changed.primary.id) == [False, True]
+    (found,) = (await listed(memory)).candidates
+    assert victim in {record.id for record in found.records}
+
+
 async def test_an_alias_is_enough_for_a_merge_with_facts_of_both_entities(memory: Memory) -> None:
     other = await entity(memory, "Bob Lane")
     one = await entity(memory, "Robert Lane")

@@ -19,6 +19,7 @@ from structlog.testing import capture_logs
 
 from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.graphql.services import Report
+from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.service.health import KEEPS_FAILING, OVERDUE_S, Health, HealthConfig
 from stratagraph.service.measuring import Gauge, Measurements
 from stratagraph.service.processes.board import ProcessState
@@ -190,6 +191,12 @@ async def test_a_read_only_database_is_told_reads_go_on_and_writes_come_back(
             assert (found.ok, found.fails) == (False, True)
             assert found.detail == "answers, and accepts no writes, because it is read-only"
             assert await health.unready() == [], "reads are answered"
+            async with Database(database_url) as of_new_process:
+                directory = Directory(of_new_process, Vault(of_new_process, LocalMasterKey(bytes(32))))
+                fresh = memory_of(of_new_process, directory)
+                assert len((await fresh.lookup.records(memory.trust, first=10)).records) == 1
+                asked = RetrieveRequest(task_descriptor="what was said before?")
+                assert len((await fresh.retrieve.retrieve(memory.trust, asked)).nodes) == 1
 
             async def is_logged() -> bool:
                 return any(one.get("part") == "database" and one["log_level"] == "warning" for one in logs)

@@ -49,6 +49,7 @@ _mentions = st.builds(
     type=st.none() | _types | st.just("Other"),
     aliases=st.lists(_names, max_size=1).map(tuple),
     identifiers=st.lists(_identifiers, max_size=2, unique=True).map(tuple),
+    states_type=st.booleans(),
 )
 
 
@@ -80,6 +81,7 @@ def keys(mention: Mention) -> name_index.MentionKeys:
         identifiers=tuple(term(name_index.IDENTIFIER, *one) for one in mention.identifiers),
         aliases=tuple(term(name_index.ALIAS, one) for one in mention.aliases),
         type=term(name_index.TYPE, mention.type) if is_typed and mention.type else None,
+        states_type=mention.states_type,
         excluded=frozenset(term(name_index.TYPE, one).key for one in excluded),
         compatible=frozenset(term(name_index.TYPE, one).key for one in (KIND_OF.keys() - excluded if excluded else ())),
     )

@@ -58,15 +58,17 @@ class Directory:
         found = self._tenants.get(name)
         if found is not None:
             return found
+        stored = select(tables.tenant).where(tables.tenant.c.name == name)
         async with self._database.autonomous() as connection:
-            if create:
+            row = (await connection.execute(stored)).one_or_none()
+            if row is None and create:  # read first, so that a database that takes no writes answers questions
                 index_key, wrapped_by = await self.new_index_key()
                 await connection.execute(
                     insert(tables.tenant)
                     .values(name=name, index_key=index_key, wrapped_by=wrapped_by)
                     .on_conflict_do_nothing(index_elements=["name"])
                 )
-            row = (await connection.execute(select(tables.tenant).where(tables.tenant.c.name == name))).one_or_none()
+                row = (await connection.execute(stored)).one_or_none()
         if row is None:
             return None
         tenant = Tenant(

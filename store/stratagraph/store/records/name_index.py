@@ -133,12 +133,12 @@ class NameIndex:
                 self._by_key.setdefault(term.key, {})[entity] = None
 
     def match(self, mention: MentionKeys) -> Match:
-        """Return the entity that the mention means: by identifier, then by its name, then by one of its aliases.
+        """Return the entity that the mention means: by identifier, then by its name.
 
-        A name is looked for among names and aliases, an alias that the mention gives among names only: two people may
-        have the same nickname. An entity whose own name it is comes before a younger one that is also called so, since
-        any writer may call an entity by the name of another. One that has no type, or the declared one, comes before
-        one that has another.
+        The name is looked for among names and aliases. The aliases that the mention gives find nothing: that something
+        new is also called like a known entity is said by one side only. An entity whose own name it is comes before a
+        younger one that is also called so, since any writer may call an entity by the name of another. One that has no
+        type, or the declared one, comes before one that has another.
         """
         by_identifier = self._having(mention, mention.identifiers, (IDENTIFIER,))
         if by_identifier:
@@ -146,11 +146,9 @@ class NameIndex:
             if not fitting:
                 return Match(None, tuple(sorted(entity.id for entity in by_identifier)))
             return _best(mention, fitting, by_hints=False)
-        for terms, kinds in (([mention.name], (NAME, ALIAS)), (mention.aliases, (NAME,))):
-            fitting = [entity for entity in self._having(mention, terms, kinds) if not entity.contradicts(mention)]
-            if fitting:
-                return _best(mention, fitting, by_hints=True)
-        return Match(None)
+        named = self._having(mention, [mention.name], (NAME, ALIAS))
+        fitting = [entity for entity in named if not entity.contradicts(mention)]
+        return _best(mention, fitting, by_hints=True) if fitting else Match(None)
 
     def unknown_terms(self, mention: MentionKeys, entity: UUID) -> list[Term]:
         """Return the terms of a matched mention that its entity does not have; names among them become aliases."""

@@ -58,7 +58,7 @@ BITS: dict[Signal, float] = {
     Signal.DIFFERENT_TYPES: -3.0,
     Signal.ONE_SIDED: 0.0,
     Signal.DIFFERENT_IDENTIFIERS: -4.0,
-    Signal.DIFFERENT_VALUES: -4.0,
+    Signal.DIFFERENT_VALUES: -3.0,
     Signal.AMBIGUOUS: 0.0,
     Signal.SAME_OBJECT: 9.0,
     Signal.SAME_STEMS: 7.0,
