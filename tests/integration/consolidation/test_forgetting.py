@@ -25,7 +25,7 @@ from sqlalchemy import text
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.prune import Prune, PruneConfig
 from stratagraph.memory.capture.policy import Policy
-from stratagraph.memory.capture.request import Retention
+from stratagraph.memory.capture.request import CaptureRequest, Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.forgetting import Forgetting, Preview
 from stratagraph.memory.revise.request import Reinforce, Retract
@@ -766,3 +766,37 @@ async def test_the_retention_of_a_capture_sets_its_due_instant(memory: Memory) -
         assert await lock_due(connection, now=memory.clock.now(), limit=10) == []
     memory.clock.forward(timedelta(minutes=1))
     assert (await prune(memory)).pruned == 1
+
+
+@pytest.mark.parametrize("scope", ["project:a", "project:hidden"])
+async def test_the_preview_does_not_read_all_episodes_for_each_record(memory: Memory, scope: str) -> None:
+    """It did, hidden ones too, which its time then told."""
+    reader = trust_of(scopes={"project:a"})
+
+    async def read_by_the_preview() -> int:
+        caller = await memory.directory.resolve(reader)
+        until = memory.clock.now() + timedelta(days=3_000)
+        async with memory.database.reading(caller.bounds) as connection:
+            found = await pruning.preview(connection, caller, until=until, first=5, after=None)
+            assert len(found) == 5
+            counted = "SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = 'episode'"
+            return int((await connection.execute(text(counted))).scalar_one())
+
+    async def capture(threads: range, *, scope: str) -> None:
+        events = [
+            CaptureRequest(
+                source="test",
+                source_kind=SourceKind.EVENT,
+                content={"summary": f"step {number}", "thread_id": f"thread {number}"},
+                scope=scope,
+            )
+            for number in threads
+        ]
+        await memory.capture.capture(memory.trust, events, batch=True)
+        async with memory.database.engine.connect() as connection:
+            as_owner = await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await as_owner.execute(text("ANALYZE record, salience, episode, episode_event"))
+
+    await capture(range(5), scope="project:a")
+    await capture(range(100, 400), scope=scope)
+    assert await read_by_the_preview() <= 4 * 2 * 305  # records: an event and its episode of each thread

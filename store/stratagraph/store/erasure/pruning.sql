@@ -136,9 +136,12 @@ WHERE s.tenant = a.tenant AND s.id = a.id
 -- `stays` for such a record, `comes` for what makes a pass look at the entities by :until. Its rows are computed as they
 -- are read.
 SELECT s.id, s.due_at, r.type = 1 AND EXISTS (
-    SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_unlearned}
-      AND coalesce(e.closed_at, e.closes_at) > :kept_since AND (e.id = s.id
-      OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id))
+    SELECT FROM (
+      SELECT s.id AS id
+      UNION ALL
+      SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id) m
+    JOIN episode e ON e.tenant = s.tenant AND e.id = m.id
+    WHERE {is_unlearned} AND coalesce(e.closed_at, e.closes_at) > :kept_since
   ) AS awaits_learning
 FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
 WHERE s.tenant = :tenant AND s.due_at <= :until
@@ -146,18 +149,24 @@ WHERE s.tenant = :tenant AND s.due_at <= :until
        OR (s.due_at, s.id) > (CAST(:after_due AS timestamptz), CAST(:after_id AS uuid)))
   AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
   AND (r.type <> 1 OR NOT EXISTS (
-    SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_kept}
-      AND coalesce(e.closed_at, e.closes_at) > :kept_since AND (e.id = s.id
-      OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id))))
+    SELECT FROM (
+      SELECT s.id AS id
+      UNION ALL
+      SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id) m
+    JOIN episode e ON e.tenant = s.tenant AND e.id = m.id
+    WHERE {is_kept} AND coalesce(e.closed_at, e.closes_at) > :kept_since))
   AND (r.type <> 3 OR (
     WITH RECURSIVE reach(id, type, stays, comes) AS (
       SELECT s.id, r.type, false, greatest(s.due_at, s.check_at) <= :until
       UNION
       SELECT n.id, n.type,
         ns.due_at IS NULL OR ns.due_at > :until OR n.type = 1 AND EXISTS (
-          SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_awaited}
-            AND coalesce(e.closed_at, e.closes_at) > :kept_since AND (e.id = n.id
-            OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = n.id))),
+          SELECT FROM (
+            SELECT n.id AS id
+            UNION ALL
+            SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = n.id) m
+          JOIN episode e ON e.tenant = s.tenant AND e.id = m.id
+          WHERE {is_awaited} AND coalesce(e.closed_at, e.closes_at) > :kept_since),
         n.type <> 3 OR greatest(ns.due_at, ns.check_at) <= :until
       FROM reach h
       CROSS JOIN LATERAL (
