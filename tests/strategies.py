@@ -15,6 +15,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import AuditAction, Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.payloads import PAYLOADS
+from stratagraph.store.model.payloads.base import MAX_COUNT, MAX_LATENCY_MS
 from stratagraph.store.model.predicates import INVERSES, fact_predicate
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
@@ -54,7 +55,8 @@ times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.ju
 stamps = times.map(rfc3339)
 shares = st.floats(0, 1)
 numbers = st.floats(-float(EXACT), float(EXACT))  # larger whole doubles return from JSON as inexact integers
-counts = st.integers(0, EXACT)
+counts = st.integers(0, MAX_COUNT) | st.just(MAX_COUNT)
+latencies = st.floats(0, MAX_LATENCY_MS)
 fact_predicates = names.filter(_has_word).map(fact_predicate)
 scalars: SearchStrategy[Any] = st.booleans() | st.integers(-EXACT, EXACT) | numbers | texts
 
@@ -134,7 +136,12 @@ def _plans(draw: DrawFn) -> Json:
         )
         for start, end in (draw(st.lists(st.sampled_from(pairs), max_size=6)) if pairs else [])
     ]
-    metrics = {"avg_latency_ms": numbers, "failure_rate": shares, "execution_count": counts, "last_executed_at": stamps}
+    metrics = {
+        "avg_latency_ms": latencies,
+        "failure_rate": shares,
+        "execution_count": counts,
+        "last_executed_at": stamps,
+    }
     return draw(
         _payload(
             MemoryType.PLAN_GRAPH,
@@ -195,7 +202,7 @@ _performance = _part(
         "success_count": counts,
         "failure_count": counts,
         "success_rate": shares,
-        "avg_latency_ms": numbers,
+        "avg_latency_ms": latencies,
         "last_used_at": stamps,
     },
 )

@@ -19,7 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stratagraph.memory.lessons.block import Standing
-from stratagraph.memory.lessons.merging import merged_lesson, merged_payload, revised_marks, says_the_same, unverified
+from stratagraph.memory.lessons.merging import (
+    merged_lesson,
+    merged_payload,
+    revised_marks,
+    says_the_same,
+    without_claims,
+)
 from stratagraph.memory.lessons.playbook import NOTICE, RECENT, failures_text, playbook_text, quoted
 from stratagraph.memory.lessons.utility import beyond, hit_rate, least_helpful, utility
 from stratagraph.memory.lessons.windows import Window, start_of, zone_of
@@ -143,7 +149,7 @@ def test_a_verification_stays_with_the_advice_that_it_is_about(
     revised = revised_marks(stored, learned)["lesson"]
     is_same = advice_of(stored) == advice_of(learned)
     assert revised["verified"] == (is_same and stored["lesson"]["verified"] and learned["lesson"]["verified"])
-    assert not unverified(stored)["lesson"]["verified"]
+    assert not without_claims(stored)["lesson"]["verified"]
 
 
 @given(shelves(12), st.sampled_from([0.0, 0.25, 0.5, 1.0]))

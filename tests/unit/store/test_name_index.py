@@ -94,11 +94,7 @@ def expected(all_entities: list[KnownEntity], mention: MentionKeys) -> tuple[UUI
     def having(keys: set[bytes], *kinds: int) -> list[UUID]:
         return [id_ for id_, own in seen.items() if any(term.kind in kinds and term.key in keys for term in own)]
 
-    steps = [
-        having({term.key for term in mention.identifiers}, IDENTIFIER),
-        having({mention.name.key}, NAME, ALIAS),
-        having({term.key for term in mention.aliases}, NAME),
-    ]
+    steps = [having({term.key for term in mention.identifiers}, IDENTIFIER), having({mention.name.key}, NAME, ALIAS)]
     for number, step in enumerate(steps):
         fitting = [id_ for id_ in step if not contradicts(id_)]
         if not fitting:
@@ -109,7 +105,8 @@ def expected(all_entities: list[KnownEntity], mention: MentionKeys) -> tuple[UUI
         highest = max(by_id[id_].sensitivity for id_ in own_scope)
         best = [id_ for id_ in own_scope if by_id[id_].sensitivity == highest]
         if number > 0:
-            best = [id_ for id_ in best if Term(mention.name.key, NAME) in seen[id_]] or best
+            owners = [id_ for id_ in fitting if Term(mention.name.key, NAME) in seen[id_]]
+            best = [id_ for id_ in best if id_ in owners or not any(owner < id_ for owner in owners)] or best
             best = [id_ for id_ in best if is_hinted(id_)] or best
         return (best[0], set()) if len(best) == 1 else (None, set(best))
     return None, set()

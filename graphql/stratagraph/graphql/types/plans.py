@@ -11,6 +11,7 @@ from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import PlanLinkKind, PlanStepKind, PlanStepStatus, RecordState
 from stratagraph.memory.plans import drawing
 from stratagraph.memory.plans.groups import MAX_LINKS, MAX_NODES
+from stratagraph.store.model.payloads.base import count_of
 
 
 @strawberry.type(description="One action of a plan, or a group of several where the plan is too large to show at once.")
@@ -154,7 +155,7 @@ class PlanGraph:
             metrics=PlanMetrics(
                 avg_latency_ms=metrics.get("avg_latency_ms"),
                 failure_rate=metrics.get("failure_rate"),
-                execution_count=metrics.get("execution_count", 0),
+                execution_count=count_of(metrics.get("execution_count")),
                 last_executed_at=datetime.fromisoformat(last) if last else None,
             ),
             critical_path=[strawberry.ID(id_) for id_ in plan.critical_path],

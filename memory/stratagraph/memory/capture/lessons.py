@@ -18,7 +18,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.lessons.block import Standing, lesson_of
-from stratagraph.memory.lessons.merging import merged_payload, says_the_same, unverified
+from stratagraph.memory.lessons.merging import merged_payload, says_the_same, without_claims
 from stratagraph.memory.lessons.utility import KEPT, beyond
 from stratagraph.memory.masking import masked_text
 from stratagraph.memory.withdrawal import withdraw
@@ -99,7 +99,7 @@ async def lock_known_lessons(writes: WriteSet) -> StoredLessons:
     if writes.caller.trust.access < Access.ADMIN:
         for draft in writes.drafts:
             if draft.type is MemoryType.COMPETENCE:
-                draft.payload = unverified(draft.payload)
+                draft.payload = without_claims(draft.payload)
     keys = {draft.position: lesson_key(tenant, draft.type, draft.payload) for draft in writes.drafts}
     drafts = [draft for draft in writes.drafts if keys[draft.position] is not None]
     stored = await lock_lessons(writes.connection, tenant, {_group_of(writes, draft) for draft in drafts})

@@ -12,6 +12,7 @@ from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Outcome
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.base import count_of
 from stratagraph.store.model.records import MemoryRecord
 
 
@@ -32,8 +33,8 @@ def after_use(record: MemoryRecord, report: OutcomeReport, at: datetime) -> dict
 
 def _performance(before: Mapping[str, Any], report: OutcomeReport, at: datetime) -> dict[str, Any]:
     """Return a competence's counts after the execution. A partial success counts neither way."""
-    successes = _count(before, "success_count") + (report.outcome is Outcome.SUCCESS)
-    failures = _count(before, "failure_count") + (report.outcome is Outcome.FAILURE)
+    successes = count_of(before.get("success_count"), int(report.outcome is Outcome.SUCCESS))
+    failures = count_of(before.get("failure_count"), int(report.outcome is Outcome.FAILURE))
     after = {**before, "success_count": successes, "failure_count": failures, "last_used_at": rfc3339(at)}
     tried = successes + failures
     if tried:
@@ -43,11 +44,11 @@ def _performance(before: Mapping[str, Any], report: OutcomeReport, at: datetime)
 
 def _metrics(before: Mapping[str, Any], report: OutcomeReport, at: datetime) -> dict[str, Any]:
     """Return a plan's metrics after the execution. A partial success is an execution that did not fail."""
-    executions = _count(before, "execution_count")
+    executions = count_of(before.get("execution_count"))
     failures = (before.get("failure_rate") or 0.0) * executions + (report.outcome is Outcome.FAILURE)
     after = {
         **before,
-        "execution_count": executions + 1,
+        "execution_count": count_of(executions, 1),
         "failure_rate": min(1.0, failures / (executions + 1)),
         "last_executed_at": rfc3339(at),
     }
@@ -79,8 +80,8 @@ def _steps(plan: UUID, nodes: list[dict[str, Any]], report: OutcomeReport) -> li
 def _step_counts(before: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
     return {
         **before,
-        "execution_count": _count(before, "execution_count") + 1,
-        "failure_count": _count(before, "failure_count") + (outcome is Outcome.FAILURE),
+        "execution_count": count_of(before.get("execution_count"), 1),
+        "failure_count": count_of(before.get("failure_count"), int(outcome is Outcome.FAILURE)),
     }
 
 
@@ -91,8 +92,3 @@ def _refuse_steps(record: UUID, known: set[str], report: OutcomeReport) -> None:
                 f"steps.{position}.stepId: {shown(step.step)} is no step of {record}; `planGraph` lists a plan's steps",
                 path=["steps", str(position), "stepId"],
             )
-
-
-def _count(values: Mapping[str, Any], name: str) -> int:
-    value = values.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeGuard
 
+from stratagraph.store.model.payloads.base import count_of
+
 SCHEMA_VERSION = 2
 
 
@@ -54,8 +56,7 @@ def lesson_of(payload: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def count(block: Mapping[str, Any], name: str) -> int:
     """Return a count of the block; 0 where it has something else there."""
-    value = block.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    return count_of(block.get(name))
 
 
 def said(block: Mapping[str, Any], *names: str) -> str:

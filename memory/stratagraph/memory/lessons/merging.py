@@ -8,10 +8,12 @@ from typing import Any
 
 from stratagraph.memory.lessons.block import count, lesson_of
 from stratagraph.store.model.canonical import folded_text
+from stratagraph.store.model.payloads.base import count_of
 
 MAX_SOLUTIONS = 5  # lines of a merged solution, the newest; older ones are in the record's history
 MAX_PARTS = 32  # domains, steps, triggers and failure modes of a merged lesson
 # What changes each time that a lesson is learned, whether or not it says anything new.
+_COUNTED = ("frequency", "retrievals", "helpful_retrievals", "last_retrieved_at", "graduated")  # by the service
 _STATISTICS = ("frequency", "retrievals", "helpful_retrievals", "last_retrieved_at", "timestamp")
 _MARKS = ("verified", "verification_attempted")  # they are about the advice, and stay with it only
 # What says nothing of what to do.
@@ -36,24 +38,29 @@ def merged_payload(stored: Mapping[str, Any], learned: Mapping[str, Any], *, is_
 
 
 def revised_marks(known: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload of a revision of `known`; what says that its advice was verified stays with the same advice.
+    """Return the payload of a revision of `known` with the counts of `known`.
 
-    A revision never says so of its own: a lesson is verified after it is written.
+    What says that its advice was verified stays with the same advice. A revision says neither of its own: a lesson is
+    verified and counted after it is written.
     """
     block = lesson_of(payload)
     if block is None:
         return dict(payload)
-    before = lesson_of(known) or {} if advises_the_same(known, payload) else {}
-    marks = {name: block[name] is True and before.get(name) is True for name in _MARKS if name in block}
-    return {**payload, "lesson": {**block, **marks}}
+    before = lesson_of(known) or {}
+    own = {name: value for name, value in block.items() if name not in _COUNTED}
+    counts = {name: before[name] for name in _COUNTED if name in before}
+    is_same = advises_the_same(known, payload)
+    marks = {name: is_same and block[name] is True and before.get(name) is True for name in _MARKS if name in block}
+    return {**payload, "lesson": {**own, **counts, **marks}}
 
 
-def unverified(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload of a lesson without the claim that its advice was verified, if it makes one."""
+def without_claims(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of a lesson without what it claims of its use, and that its advice was verified."""
     block = lesson_of(payload)
     if block is None:
         return dict(payload)
-    return {**payload, "lesson": {**block, **{name: False for name in _MARKS if name in block}}}
+    unclaimed = {name: value for name, value in block.items() if name not in _COUNTED}
+    return {**payload, "lesson": {**unclaimed, **{name: False for name in _MARKS if name in block}}}
 
 
 def advises_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -75,9 +82,9 @@ def merged_lesson(stored: Mapping[str, Any], learned: Mapping[str, Any], *, is_n
     solutions = _united(_lines(stored), _lines(learned), is_newer=is_newer)
     merged["solution"] = "\n".join(solutions[:MAX_SOLUTIONS])
     merged["domains"] = sorted(_united(_domains(stored), _domains(learned)))
-    merged["frequency"] = max(1, count(stored, "frequency")) + max(1, count(learned, "frequency"))
+    merged["frequency"] = count_of(max(1, count(stored, "frequency")), max(1, count(learned, "frequency")))
     for name in ("retrievals", "helpful_retrievals"):
-        merged[name] = count(stored, name) + count(learned, name)
+        merged[name] = count_of(stored.get(name), learned.get(name))
     merged["graduated"] = stored.get("graduated") is True or learned.get("graduated") is True
     merged |= _kept_marks([(one, _block_advice(one)) for one in (stored, learned)], _block_advice(merged))
     for name in ("confidence", "last_retrieved_at"):

@@ -12,6 +12,7 @@ from stratagraph.memory.plans.groups import fits, grouped
 from stratagraph.memory.plans.layout import forward_links, lay_out, longest_path, ranks_of
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.base import count_of
 from stratagraph.store.model.payloads.plan_graph import tool_of_step
 from stratagraph.store.model.records import MemoryRecord
 
@@ -208,7 +209,7 @@ def _learned(step: Mapping[str, Any]) -> tuple[int | None, int | None]:
     executions, failures = (metrics.get(name) for name in ("execution_count", "failure_count"))
     if not isinstance(executions, int):
         return None, None
-    return executions, failures if isinstance(failures, int) else None
+    return count_of(executions), count_of(failures) if isinstance(failures, int) else None
 
 
 def _status(executions: int | None, failures: int | None) -> StepStatus:

@@ -8,6 +8,7 @@ from typing import Any
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.entity_kinds import folded_type
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.payloads.base import count_of
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.visible_text import is_blank
 
@@ -95,9 +96,9 @@ def _performance(payloads: Sequence[dict[str, Any]]) -> dict[str, Any]:
     blocks = [payload["performance"] for payload in payloads if payload.get("performance")]
     if not blocks:
         return {}
-    succeeded = sum(block.get("success_count") or 0 for block in blocks)
-    failed = sum(block.get("failure_count") or 0 for block in blocks)
-    weights = [(block.get("success_count") or 0) + (block.get("failure_count") or 0) for block in blocks]
+    succeeded = count_of(*(block.get("success_count") for block in blocks))
+    failed = count_of(*(block.get("failure_count") for block in blocks))
+    weights = [count_of(block.get("success_count"), block.get("failure_count")) for block in blocks]
     merged: dict[str, Any] = {"success_count": succeeded, "failure_count": failed}
     if succeeded + failed:
         merged["success_rate"] = succeeded / (succeeded + failed)
@@ -109,8 +110,8 @@ def _metrics(payloads: Sequence[dict[str, Any]]) -> dict[str, Any]:
     blocks = [payload["metrics"] for payload in payloads if payload.get("metrics")]
     if not blocks:
         return {}
-    weights = [block.get("execution_count") or 0 for block in blocks]
-    merged: dict[str, Any] = {"execution_count": sum(weights)}
+    weights = [count_of(block.get("execution_count")) for block in blocks]
+    merged: dict[str, Any] = {"execution_count": count_of(*weights)}
     merged |= _latest_and_mean(blocks, weights, mean="avg_latency_ms", latest="last_executed_at")
     merged |= _latest_and_mean(blocks, weights, mean="failure_rate", latest="last_executed_at")
     return {"metrics": merged}

@@ -21,6 +21,7 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.canonical import keyed_hash, unaccented
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Sensitivity
+from stratagraph.store.model.payloads.base import count_of
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, run, sending
@@ -238,17 +239,12 @@ def _with_counts(
     lesson = payload["lesson"]
     counted = {
         **lesson,
-        "retrievals": _count(lesson, "retrievals") + retrievals,
-        "helpful_retrievals": _count(lesson, "helpful_retrievals") + helpful,
+        "retrievals": count_of(lesson.get("retrievals"), retrievals),
+        "helpful_retrievals": count_of(lesson.get("helpful_retrievals"), helpful),
     }
     if retrieved_at is not None:
         counted["last_retrieved_at"] = rfc3339(retrieved_at)
     return {**payload, "lesson": counted}
-
-
-def _count(lesson: Mapping[str, Any], name: str) -> int:
-    value = lesson.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def _lock_number(tenant: Tenant, group: LessonGroup) -> int:

@@ -42,7 +42,10 @@ def _not_blank(value: str) -> str:
 Instant = Annotated[AwareDatetime, BeforeValidator(_as_text), AfterValidator(_in_utc)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Count = Annotated[int, Field(strict=True, ge=0)]
+MAX_COUNT = 2**31 - 1  # of a statistic: what GraphQL's Int holds, so that every reader shows it
+MAX_LATENCY_MS = 1e12  # 31 years, so that means of it stay finite
+Count = Annotated[int, Field(strict=True, ge=0, le=MAX_COUNT)]
+Latency = Annotated[float, Field(strict=True, ge=0, le=MAX_LATENCY_MS)]
 MAX_NAME = 2_000  # characters of a name
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_not_blank)]
 
@@ -77,3 +80,13 @@ def dump(part: Part) -> dict[str, Any]:
     Null fields are left out, except those of a PartWithNulls where null is a value.
     """
     return part.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def count_of(value: object, *more: object) -> int:
+    """Return the sum of counts, at most MAX_COUNT; what is no count is 0.
+
+    >>> count_of(3, "x", True, -1, 2), count_of(2**64) == MAX_COUNT
+    (5, True)
+    """
+    counts = (one for one in (value, *more) if isinstance(one, int) and not isinstance(one, bool) and one > 0)
+    return min(MAX_COUNT, sum(counts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from stratagraph.store.model.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
+from stratagraph.store.model.payloads.base import Count, Instant, Latency, Name, Part, Payload, Share
 
 
 class Trigger(Part):
@@ -23,7 +23,7 @@ class Performance(Part):
     success_count: Count | None = None
     failure_count: Count | None = None
     success_rate: Share | None = None
-    avg_latency_ms: Number | None = None
+    avg_latency_ms: Latency | None = None
     last_used_at: Instant | None = None
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from stratagraph.store.model.error_values import shown
-from stratagraph.store.model.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
+from stratagraph.store.model.payloads.base import Count, Instant, Latency, Name, Part, Payload, Share
 
 LEARNED_PLAN = "plan:"  # begins the id of a learned plan; its tools follow
 
@@ -34,7 +34,7 @@ class PlanEdge(Part):
 
 
 class PlanMetrics(Part):
-    avg_latency_ms: Number | None = None
+    avg_latency_ms: Latency | None = None
     failure_rate: Share | None = None
     execution_count: Count | None = None
     last_executed_at: Instant | None = None
