@@ -22,9 +22,14 @@ CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 
 
-def step(id_: str, op: str, executions: int | None = None, failures: int | None = None) -> dict[str, Any]:
-    learned = {"metrics": {"execution_count": executions, "failure_count": failures}} if executions is not None else {}
-    return {"id": id_, "op": op, **learned}
+ASK = """query { retrieveGraph(input: {taskDescriptor: "deploy Lantern"}) {
+  ... on RetrieveGraphSuccess { retrievalId } } }"""
+REPORT = """mutation($input: ReportOutcomeInput!) { reportOutcome(input: $input) {
+  __typename ... on MemoryError { message } } }"""
+
+
+def step(id_: str, op: str) -> dict[str, Any]:
+    return {"id": id_, "op": op}
 
 
 PLAN = {
@@ -32,12 +37,12 @@ PLAN = {
     "version": "1",
     "intent": "deploy Lantern without logging anybody out",
     "nodes": [
-        step("build", "build_image", 12, 0),
-        step("test", "run_tests", 12, 2),
-        step("migrate", "migrate_database", 4, 4),
-        step("canary", "deploy_canary", 10, 0),
+        step("build", "build_image"),
+        step("test", "run_tests"),
+        step("migrate", "migrate_database"),
+        step("canary", "deploy_canary"),
         step("watch", "watch the error rate"),
-        step("ship", "deploy", 10, 0),
+        step("ship", "deploy"),
     ],
     "edges": [
         {"from": source, "to": target, "kind": kind}
@@ -60,9 +65,25 @@ async def capture(client: Client, plan: dict[str, Any]) -> str:
     return str(made["captureMemory"]["primaryRecord"]["id"])
 
 
+EXECUTED = {"build": (12, 0), "test": (12, 2), "migrate": (4, 4), "canary": (10, 0), "ship": (10, 0)}  # and failed
+
+
+async def report(client: Client, plan: str) -> None:
+    """Report outcomes with steps, until each has been executed and has failed as often as EXECUTED has it."""
+    for number in range(max(executions for executions, _ in EXECUTED.values())):
+        steps = [
+            {"recordId": plan, "stepId": name, "outcome": "FAILURE" if number < failures else "SUCCESS"}
+            for name, (executions, failures) in EXECUTED.items()
+            if number < executions
+        ]
+        retrieval = (await client.data(ASK))["retrieveGraph"]["retrievalId"]
+        given = {"retrievalId": retrieval, "outcome": "SUCCESS", "usedRecordIds": [plan], "steps": steps}
+        assert (await client.data(REPORT, input=given))["reportOutcome"]["__typename"] == "ReportOutcomeSuccess"
+
+
 async def test_the_page_shows_the_answer_and_the_picture_is_drawn_from_it(client: Client) -> None:
     page = (DOCS / "plan-graphs.md").read_text()
-    await capture(client, PLAN)
+    await report(client, await capture(client, PLAN))
     ((document, shown),) = re.findall(r"```graphql\n(.*?)```\s+```json\n(.*?)```", page, flags=re.DOTALL)
     answer = await client.data(document)
     assert answer == json.loads(shown), json.dumps(answer, indent=2)

@@ -273,6 +273,11 @@ async def check_total(store: Store, story: list[CaptureRequest]) -> None:
             assert from_(json.loads(json.dumps(to(record, (), audit)))).record.payload == record.payload
     assert NAMES[0] in await procedures(memory)
     for id_ in [turn, *accepted]:
-        await store.erase(record_id=id_)
+        if not await store.has(id_):  # with an entity goes what names it
+            continue
+        record = await memory.lookup.record(memory.trust, id_)
+        is_entity = record is not None and record.type is MemoryType.ENTITY
+        entity, other = (id_, None) if is_entity else (None, id_)
+        await store.erase(entity_id=entity, record_id=other, rationale="☃")  # which must hold no name of an entity
         assert not await store.has(id_)
     assert await store.audit_chain_is_valid()

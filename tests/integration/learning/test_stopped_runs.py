@@ -170,11 +170,12 @@ async def capture_many(memory: Memory, threads: int, rng: random.Random) -> None
 async def check_kills(postgres_url: str, template: str, *, kills: int, threads: int, seed: int) -> None:
     """Kill `stratagraph consolidate` at random points, and run it to its end; compare with a run to the end alone."""
     rng = random.Random(seed)
-    async with new_memory(postgres_url, template) as memory:
-        memory.trust = replace(memory.trust, tenant="default")
-        await capture_many(memory, threads, rng)
-        source = memory.database.engine.url.database
-        await memory.database.reconnect()
+    with fresh_database(postgres_url, template) as filled:
+        async with Database(filled) as database:
+            memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
+            memory.trust = replace(memory.trust, tenant="default")
+            await capture_many(memory, threads, rng)
+            source = database.engine.url.database
         with fresh_database(postgres_url, source) as one, fresh_database(postgres_url, source) as other:
             code, _, err = await run_command(
                 "consolidate", "--json", env=environment(database_url=one, master_key=MASTER_KEY)
