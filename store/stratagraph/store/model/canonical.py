@@ -109,7 +109,7 @@ def separated(name: str) -> str:
 
     Other underscores are part of a name: `__init__` and `_pool` are not `init` and `pool`.
     """
-    return _UNDERSCORE.sub(" ", name)
+    return _UNDERSCORE.sub(" ", name) if "_" in name else name
 
 
 def normalised_name(name: str) -> str:
