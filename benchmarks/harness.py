@@ -40,7 +40,7 @@ from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.partitions import make_days
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.migrating import migrate
 
 MASTER_KEY = bytes(32)  # of the benchmark's databases
 people = Console(stderr=True)

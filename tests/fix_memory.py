@@ -48,7 +48,7 @@ from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensi
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.migrating import migrate
 
 NOON = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 

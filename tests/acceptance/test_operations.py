@@ -22,7 +22,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.migrating import migrate
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -27,7 +27,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.schema import known_revisions
+from stratagraph.store.postgres.migrating import known_revisions
 
 # 3d3e799 has the schema 0008. From 48b8e96 on, every later schema must upgrade.
 COMMITS = ("48b8e96", "3d3e799")

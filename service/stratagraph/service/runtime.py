@@ -60,7 +60,7 @@ from stratagraph.store.model.clock import SystemClock
 from stratagraph.store.model.ids import new_owner
 from stratagraph.store.postgres.database import WORKER_POOL_SIZE, Database
 from stratagraph.store.postgres.partitions import make_days
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.migrating import migrate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.migrating import migrate
 
 pytestmark = pytest.mark.neo4j
 

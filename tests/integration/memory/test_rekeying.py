@@ -23,7 +23,7 @@ from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import RecordState, Sensitivity
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.migrating import migrate
 
 ROWS = Path(__file__).parents[2] / "data" / "released_0010.sql"
 NOW = datetime(2026, 6, 2, tzinfo=UTC)

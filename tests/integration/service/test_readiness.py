@@ -32,7 +32,7 @@ from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.model.errors import MirrorUnavailable, OutOfConnections
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.probing import DatabaseState
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.migrating import migrate
 
 LIMIT_S = 60.0
 SHIFTED_CLOCK = """CREATE SCHEMA shifted;

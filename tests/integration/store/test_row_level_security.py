@@ -27,7 +27,7 @@ from stratagraph.store.postgres.database import Bounds, Database, Role
 from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.queries import query
 from stratagraph.store.postgres.roles import API_ROLES, WORKER_ROLES, prefix_of
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.migrating import migrate
 from stratagraph.store.search.word_counts import WordCounter
 
 UNENTERED_ROLES = ("heads", "search")

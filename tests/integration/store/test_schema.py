@@ -23,7 +23,7 @@ from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.pools import sqlalchemy_url
-from stratagraph.store.postgres.schema import MIGRATIONS, known_revisions, migrate
+from stratagraph.store.postgres.migrating import MIGRATIONS, known_revisions, migrate
 from stratagraph.store.postgres.tables import metadata
 
 

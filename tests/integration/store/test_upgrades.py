@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stratagraph.store.model.errors import MigrationFailed
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.schema import MIGRATIONS, find_newer_revision, known_revisions, migrate
+from stratagraph.store.postgres.migrating import MIGRATIONS, find_newer_revision, known_revisions, migrate
 
 REVISIONS = known_revisions()
 NAMES = {path.stem.split("_")[0]: path.stem for path in (MIGRATIONS / "versions").glob("[0-9]*.py")}

@@ -31,7 +31,7 @@ from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.store.keys.sealing.master import MasterKey
 from stratagraph.store.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from stratagraph.store.postgres.exported_snapshot import analyze, exported_snapshot, set_durable
-from stratagraph.store.postgres.schema import known_revisions
+from stratagraph.store.postgres.migrating import known_revisions
 
 _LEFT_BY_THE_SERVER = ("postgres.lock", "postgres-start.lock", "sockets")
 _ITEM = re.compile(r"pg_restore: (?:finished|processing) item ")

@@ -18,7 +18,7 @@ from stratagraph.store.postgres.tables.content import (
 )
 from stratagraph.store.postgres.tables.duplicates import duplicate_due, duplicate_pair, duplicate_progress
 from stratagraph.store.postgres.tables.embeddings import embedding, embedding_model
-from stratagraph.store.postgres.tables.entities import entity_term, link_request, reanalysis, rekeying
+from stratagraph.store.postgres.tables.entities import entity_term, link_request
 from stratagraph.store.postgres.tables.episodes import episode, episode_event
 from stratagraph.store.postgres.tables.erasure import erasure
 from stratagraph.store.postgres.tables.extraction import extraction
@@ -107,11 +107,9 @@ __all__ = [
     "predicate",
     "rate_bucket",
     "rate_lease",
-    "reanalysis",
     "record",
     "record_history",
     "reevaluation",
-    "rekeying",
     "relation",
     "retrieval",
     "retrieval_use",

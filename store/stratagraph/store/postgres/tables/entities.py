@@ -63,31 +63,6 @@ link_request = Table(
     Column("entity", Uuid, primary_key=True),
     Column("queued_at", Instant, nullable=False),
     Column("next_try_at", Instant, nullable=False),
-    Column(
-        "unites",
-        Boolean,
-        nullable=False,
-        server_default=text("false"),
-        comment="whether an upgrade has given it other keys, so that it may meet entities of its name",
-    ),
     to_record("entity"),
     Index("link_request_next_try_at_ix", "next_try_at"),
-)
-
-# Tenants whose names and facts still have the keys of an earlier release.
-rekeying = Table(
-    "rekeying",
-    metadata,
-    tenant_key(),
-    Column("after", Uuid, comment="the last record that has its new keys; none: no record has"),
-    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
-)
-
-# Tenants whose records still have the terms of an earlier analysis.
-reanalysis = Table(
-    "reanalysis",
-    metadata,
-    tenant_key(),
-    Column("after", Uuid, comment="the last record that has its new terms; none: no record has"),
-    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
 )

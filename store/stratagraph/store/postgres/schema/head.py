@@ -1,0 +1,161 @@
+"""The present schema in a database: all of it in an empty one, and its functions, views and rights wherever they changed.
+
+Only tables have numbered migrations. Functions, views, grants and policies are dropped and made again when their text
+differs from that which the database has; a comment on `role_prefix()` keeps the digest of the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import Connection, text
+
+from stratagraph.store.postgres.database import Role
+from stratagraph.store.postgres.roles import make_roles, search_path
+from stratagraph.store.postgres.schema import rights
+from stratagraph.store.postgres.tables import metadata
+
+OWNERS_ONLY = ("heads", "search")  # roles that own views and functions, and that nobody acts as
+_MARK = "made by Stratagraph from its schema folder"
+_FOLDER = Path(__file__).parent
+_EXTENSIONS = ("vector", "pg_trgm", "btree_gist", "btree_gin")
+# By extension, an expression that calls a function of its library, with the extension's schema as a word. A login that
+# is no superuser may set a setting of a library only in a session that has loaded it, and may not use LOAD.
+_LIBRARY_CALLS = {"vector": "CAST('[0]' AS {schema}.vector)", "pg_trgm": "{schema}.show_limit()"}
+# The rows that a new database has.
+_FIRST_ROWS = (
+    "INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot())",
+    "INSERT INTO sync_cursor (consumer, shard, snapshot) SELECT 'words', 0, id FROM sync_snapshot",
+    "INSERT INTO sync_feed DEFAULT VALUES",
+    "INSERT INTO duplicate_progress (is_filling) VALUES (true)",
+    "INSERT INTO census (id, work_s, took_s) VALUES (1, 0, 0)",
+)
+
+
+def build_tables(connection: Connection) -> None:
+    """Create the extensions, the tables and their first rows in an empty database."""
+    for extension in _EXTENSIONS:
+        connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {extension}"))
+    metadata.create_all(connection)
+    connection.execute(text("CREATE TABLE sync_log_default PARTITION OF sync_log DEFAULT"))
+    for statement in _FIRST_ROWS:
+        connection.execute(text(statement))
+
+
+def run(connection: Connection, script: Path) -> None:
+    """Execute the statements of a migration, each of which ends with `;` at the end of a line before an empty one."""
+    for statement in script.read_text(encoding="utf-8").split(";\n\n"):
+        if statement.strip():
+            connection.execute(text(statement.strip().removesuffix(";")))
+
+
+def apply(connection: Connection) -> bool:
+    """Give the database the functions, views and rights of this version; return whether it had others.
+
+    Runs in the transaction of the connection, as the login that owns the tables; it need not be a superuser.
+    """
+    prefix, roles = make_roles(connection, [*Role, *OWNERS_ONLY])
+    schema, path = search_path(connection)
+    words = {"prefix": f"'{prefix}'", "search_path": path}
+    made = [*_scripts("functions", words), *_scripts("views", words)]
+    given = list(rights.statements(roles))
+    digest = hashlib.sha256("\n".join([*made, *given]).encode()).hexdigest()
+    if _applied(connection) == digest:
+        return False
+    _load_libraries(connection)
+    connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(roles.values())}"))
+    connection.execute(text(f"GRANT CREATE ON SCHEMA {schema} TO {roles['maintenance']}"))
+    makers = ", ".join(roles[role] for role in OWNERS_ONLY)
+    connection.execute(text(f"GRANT CREATE ON SCHEMA {schema} TO {makers}"))  # which owning needs, for this transaction
+    marks = [f"COMMENT ON FUNCTION {path.stem} IS '{_MARK}'" for path in _paths("functions")]
+    marks += [f"COMMENT ON VIEW {path.stem} IS '{_MARK}'" for path in _paths("views")]
+    for part in (_removals(connection, roles), made, marks, _ownership(connection, roles), given):
+        for statement in list(part):
+            connection.execute(text(statement))
+    connection.execute(text(f"REVOKE CREATE ON SCHEMA {schema} FROM {makers}"))
+    connection.execute(text(f"COMMENT ON FUNCTION role_prefix() IS '{_MARK}, of {digest}'"))
+    return True
+
+
+def _applied(connection: Connection) -> str | None:
+    """Return the digest of the functions, views and rights that the database has; None if it has none of them."""
+    comment = connection.execute(text("SELECT obj_description(to_regproc('role_prefix'), 'pg_proc')")).scalar_one()
+    return str(comment).removeprefix(f"{_MARK}, of ") if comment is not None else None
+
+
+def _paths(folder: str) -> list[Path]:
+    return sorted((_FOLDER / folder).glob("*.sql"))
+
+
+def _scripts(folder: str, words: dict[str, str]) -> Iterator[str]:
+    """Yield the statements of a folder, in the order of the files' names, with `{word}` replaced."""
+    for path in _paths(folder):
+        script = path.read_text(encoding="utf-8").strip().removesuffix(";")
+        for word, meaning in words.items():
+            script = script.replace(f"{{{word}}}", meaning)
+        yield script
+
+
+def _removals(connection: Connection, roles: dict[str, str]) -> Iterator[str]:
+    """Yield the statements that drop the policies, grants, views and functions that the database has.
+
+    Another's view or function in the schema stays: a view or function of an earlier version has our mark.
+    """
+    tables = text(
+        "SELECT quote_ident(c.relname) AS name, pg_has_role(c.relowner, 'USAGE') AS is_ours,"
+        " quote_ident(pg_get_userbyid(c.relowner)) AS owner,"
+        " ARRAY(SELECT quote_ident(p.polname) FROM pg_policy p WHERE p.polrelid = c.oid) AS policies"
+        " FROM pg_class c WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relname = ANY(:names)"
+    )
+    for table in connection.execute(tables, {"names": [*metadata.tables, rights.REVISION_TABLE]}):
+        drops = (f"DROP POLICY {name} ON {table.name}" for name in table.policies)
+        others = ", ".join(name for name in roles.values() if name != table.owner)
+        revoked = f"REVOKE ALL ON {table.name} FROM {others}"
+        yield from rights.as_owner(None if table.is_ours else table.owner, *drops, revoked)
+    made = text(
+        "SELECT 'VIEW ' || quote_ident(c.relname) FROM pg_class c"
+        " WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relkind = 'v'"
+        " AND (c.relname = ANY(:names) OR obj_description(c.oid, 'pg_class') LIKE :mark)"
+        " UNION ALL SELECT 'FUNCTION ' || CAST(p.oid AS regprocedure) FROM pg_proc p"
+        " WHERE p.pronamespace = to_regnamespace(current_schema())"
+        " AND (p.proname = ANY(:names) OR obj_description(p.oid, 'pg_proc') LIKE :mark)"
+    )
+    names = [path.stem for path in _paths("functions") + _paths("views")]
+    for name in connection.execute(made, {"names": names, "mark": f"{_MARK}%"}).scalars():
+        yield f"DROP {name}"
+
+
+def _ownership(connection: Connection, roles: dict[str, str]) -> Iterator[str]:
+    """Yield the statements that give tables and views their owners, and tables without it row-level security."""
+    found = {
+        row.relname: row
+        for row in connection.execute(
+            text(
+                "SELECT relname, relkind, relrowsecurity, pg_get_userbyid(relowner) AS owner FROM pg_class"
+                " WHERE relnamespace = to_regnamespace(current_schema())"
+            )
+        )
+    }
+    for table in metadata.tables:
+        if not found[table].relrowsecurity:
+            yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
+    for name, role in rights.owners().items():
+        partitions = [part for part in found if part.startswith(f"{name}_") and found[part].relkind == "r"]
+        for relation in (name, *(partitions if found.get(name) and found[name].relkind == "p" else ())):
+            if relation not in found or found[relation].owner != roles[role].strip('"'):
+                yield f"ALTER TABLE {relation} OWNER TO {roles[role]}"
+
+
+def _load_libraries(connection: Connection) -> None:
+    """Load the libraries of the extensions that have settings, which functions set."""
+    installed = connection.execute(
+        text(
+            "SELECT e.extname, quote_ident(n.nspname) AS schema FROM pg_extension e"
+            " JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = ANY(:names)"
+        ),
+        {"names": list(_LIBRARY_CALLS)},
+    )
+    for extension in installed.all():
+        connection.execute(text(f"SELECT {_LIBRARY_CALLS[extension.extname].format(schema=extension.schema)}"))
