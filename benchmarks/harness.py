@@ -39,8 +39,8 @@ from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.migrating import migrate
+from stratagraph.store.postgres.partitions import make_days
 
 MASTER_KEY = bytes(32)  # of the benchmark's databases
 people = Console(stderr=True)

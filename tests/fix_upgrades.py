@@ -22,11 +22,8 @@ import pytest
 from fix_own_database import ROOT, OwnDatabase
 from fix_service import environment
 from psycopg import sql
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
-from stratagraph.store.postgres.migrations.upgrade import upgrade
-from stratagraph.store.postgres.pools import sqlalchemy_url
+from stratagraph.service.embedded_postgres import postgres_binaries
 
 SOURCES = ("store", "graph_sync", "memory", "consolidation", "graphql", "service", "tests")
 # What depends on the order of transactions, is numbered at random, or is measured at some instant: positions in the log
@@ -42,15 +39,46 @@ _MADE = re.compile(
     r"|\\x[0-9a-f]{16,}"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d(?::\d\d)?|Z)?"
 )
+_OF_DATA = re.compile(r"sync_log_\d{8}|embedding_model_\d+")  # days of the log, and the index of a model
 Contents = dict[str, list[str]]
 
 
-def migrate_to(url: str, revision: str) -> None:
-    """Migrate a database to a revision, which need not be the newest, in a session of its own."""
-    engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
-    with engine.connect() as connection:
-        upgrade(connection, revision)
-        connection.commit()
+def set_back(url: str) -> None:
+    """Give the tables of a database the form of revision 0060, from which the newest migration starts."""
+    with psycopg.connect(url) as connection:
+        for table in ("rekeying", "reanalysis"):
+            connection.execute(f"CREATE TABLE {table} (tenant bigint PRIMARY KEY, after uuid)")
+        connection.execute("ALTER TABLE link_request ADD COLUMN unites boolean NOT NULL DEFAULT false")
+        connection.execute("UPDATE alembic_version SET version_num = '0060'")
+
+
+def schema_of(administrator_url: str, *logins: str) -> list[str]:
+    """Return the whole schema as pg_dump writes it, one sorted entry a statement, owners and privileges included.
+
+    The names of roles are made those of no database in particular. The order of columns is left out: a column that a
+    migration adds is last in its table, wherever the code defines it.
+    """
+    done = subprocess.run(
+        [str(postgres_binaries() / "pg_dump"), "--schema-only", "--table=public.*", administrator_url],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    kept = [line for line in done.stdout.splitlines() if line and not line.startswith(("--", "\\", "SET ", "SELECT "))]
+    statements = "\n".join(kept).split(";\n")
+    made = ["\n".join(sorted(line.strip().rstrip(",") for line in one.splitlines())) for one in statements]
+    with psycopg.connect(administrator_url) as connection:
+        (prefix,) = connection.execute("SELECT role_prefix()").fetchall()[0]
+        functions = connection.execute(
+            "SELECT pg_get_functiondef(p.oid) || pg_get_userbyid(p.proowner) || coalesce(("
+            " SELECT string_agg(a::text, ',' ORDER BY a::text) FROM unnest(p.proacl) a), '') FROM pg_proc p"
+            " WHERE pronamespace = 'public'::regnamespace"
+            " AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')"
+        ).fetchall()
+    text = "\0".join([*made, *(one for (one,) in functions)])
+    for place, login in enumerate(logins):
+        text = re.sub(rf"\b{re.escape(login)}\b", f"login_{place}", text)
+    return sorted(one for one in text.replace(prefix, "").split("\0") if not _OF_DATA.search(one))
 
 
 @contextmanager
@@ -85,10 +113,20 @@ def _source_of(commit: str) -> Path:
 
 
 def fill(own: OwnDatabase, commit: str) -> None:
-    """Fill an empty database by the code of a commit, with the script in `tests/data` that is written for it."""
+    """Fill an empty database by the code of a commit, with the script in `tests/data`, which fits both."""
+    run_with_the_code_of(commit, str(ROOT / "tests" / "data" / "fill_48b8e96.py"), own.owner, own.api, own.worker)
+
+
+def migrate_by(commit: str, url: str) -> None:
+    """Give an empty database the schema of a commit, by its code."""
+    code = "import sys; from stratagraph.store.postgres.schema import migrate; migrate(sys.argv[1])"
+    run_with_the_code_of(commit, "-c", code, url)
+
+
+def run_with_the_code_of(commit: str, *arguments: str) -> None:
     source = _source_of(commit)
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "data" / f"fill_{commit}.py"), own.owner, own.api, own.worker],
+        [sys.executable, *arguments],
         env=environment() | {"PYTHONPATH": os.pathsep.join(str(source / part) for part in SOURCES)},
         capture_output=True,
         text=True,

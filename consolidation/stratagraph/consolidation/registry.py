@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stratagraph.consolidation.job import Job, Resources
-from stratagraph.consolidation.jobs.analyse_words import AnalyseWords
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.consolidate import Consolidate
 from stratagraph.consolidation.jobs.count_words import CountWords
@@ -14,15 +13,12 @@ from stratagraph.consolidation.jobs.link_names import LinkNames
 from stratagraph.consolidation.jobs.log_days import LogDays
 from stratagraph.consolidation.jobs.prune import Prune
 from stratagraph.consolidation.jobs.reevaluate import Reevaluate
-from stratagraph.consolidation.jobs.rekey import Rekey
 from stratagraph.consolidation.jobs.retry_captures import RetryCaptures
 from stratagraph.consolidation.jobs.sweep_artifacts import SweepArtifacts
 from stratagraph.consolidation.jobs.take_census import TakeCensus
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs
-from stratagraph.consolidation.waiting import AfterPasses
 
 JOBS: tuple[Callable[[Resources], Job], ...] = (
-    AnalyseWords,
     CloseEpisodes,
     Consolidate,
     CountWords,
@@ -31,7 +27,6 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
     LogDays,
     Prune,
     Reevaluate,
-    Rekey,
     RetryCaptures,
     SweepArtifacts,
     TakeCensus,
@@ -39,14 +34,6 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
 )
 
 
-# Those that wait after an upgrade, until the older records have their keys and terms.
-AFTER_PASSES = frozenset({Consolidate, LinkNames, Prune, Reevaluate, RetryCaptures})
-
-
 def build_jobs(resources: Resources) -> list[Job]:
     """Return an instance of every job in JOBS, with its default config; of Embed only with an embedder."""
-    return [
-        AfterPasses(job(resources), resources.database) if job in AFTER_PASSES else job(resources)
-        for job in JOBS
-        if job is not Embed or resources.embedder is not None
-    ]
+    return [job(resources) for job in JOBS if job is not Embed or resources.embedder is not None]

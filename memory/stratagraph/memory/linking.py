@@ -19,7 +19,6 @@ import structlog
 from stratagraph.memory.capture.found_names import SearchedText, guessed_names
 from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
 from stratagraph.memory.capture.literals import is_sentence, is_value
-from stratagraph.memory.namesakes import unite_namesakes
 from stratagraph.memory.reevaluating import everything_of
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.revise.rekeyed_facts import MAX_REKEYED, rekey_facts
@@ -41,6 +40,7 @@ from stratagraph.store.records.episode_timelines import is_thread_episode
 from stratagraph.store.records.fact_keys import FactIdentity, Slot
 from stratagraph.store.records.facts import lock_slots
 from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.records.keyed_facts import KeyedFact, fetch_keyed_facts
 from stratagraph.store.records.link_requests import (
     WantedTerms,
     delete_link_requests,
@@ -51,7 +51,6 @@ from stratagraph.store.records.link_requests import (
 from stratagraph.store.records.locking import lock_records
 from stratagraph.store.records.predicates import registered
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.rekeying import KeyedFact, fetch_keyed_facts
 
 JOB = "link-names"
 ACTOR = "linking"
@@ -89,10 +88,8 @@ class _Unlinked:
 async def link_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> LinkBatch:
     """Link earlier records to one batch of at most `batch` queued entities.
 
-    After an upgrade, entities of one name that nothing tells apart are merged before. An entity that cannot be
-    processed is set aside and stays in the queue. Any number of servers may call this at once.
+    An entity that cannot be processed is set aside and stays in the queue. Any number of servers may call this at once.
     """
-    await unite_namesakes(database, directory, actor=ACTOR, now=now, limit=batch)
     set_aside = 0
     async with database.background(Role.JOBS) as connection:
         due = await lock_link_requests(connection, now=now, limit=batch)

@@ -17,9 +17,9 @@ from stratagraph.store.jobs.queues import count_queues
 from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
 from stratagraph.store.model.errors import StatementFailed, StratagraphError
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.migrating import find_newer_revision
 from stratagraph.store.postgres.partitions import count_default_rows
 from stratagraph.store.postgres.probing import Probe
-from stratagraph.store.postgres.migrating import find_newer_revision
 from stratagraph.store.records.census import Census, fetch_census_of_all
 from stratagraph.store.search.embeddings import EmbeddingModel, list_models
 from stratagraph.store.search.outcomes import RetrievalUse, sum_use

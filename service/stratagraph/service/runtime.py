@@ -59,8 +59,8 @@ from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.model.clock import SystemClock
 from stratagraph.store.model.ids import new_owner
 from stratagraph.store.postgres.database import WORKER_POOL_SIZE, Database
-from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.migrating import migrate
+from stratagraph.store.postgres.partitions import make_days
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""After an upgrade, what the background jobs leave does not depend on the order in which they run."""
+"""What the background jobs leave does not depend on the order in which they run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from urllib.parse import urlsplit
-from uuid import UUID
 
 import pytest
-from fix_jobs import learning_of, server_of
+from fix_jobs import server_of
 from fix_learning import Kept, capture_episode, store_at_rest
 from fix_memory import Memory, fresh_database, memory_of
 from hypothesis import HealthCheck, example, given, settings
@@ -17,13 +16,10 @@ from hypothesis import strategies as st
 from noninterference.jobs import fail, turn
 
 from stratagraph.consolidation.registry import JOBS
-from stratagraph.consolidation.waiting import PAUSE_S
-from stratagraph.store.jobs.tenant_passes import END, passes_are_under_way
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.postgres.database import Database
 
 NAMES = ("Grafana", "Jaeger", "Loki", "Tempo")
@@ -53,18 +49,6 @@ async def fill(memory: Memory) -> None:
         await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY)
 
 
-async def age(memory: Memory) -> None:
-    """Make the records those of an earlier release, without the rows of facts and the words that it did not have."""
-    async with memory.database.engine.begin() as connection:
-        for statement in (
-            "DELETE FROM fact",
-            "UPDATE record SET terms = '{}', impacts = '{}/1000000000' WHERE type = 4",
-            "INSERT INTO rekeying (tenant) SELECT id FROM tenant",
-            "INSERT INTO reanalysis (tenant) SELECT id FROM tenant",
-        ):
-            await connection.exec_driver_sql(statement)
-
-
 async def work(memory: Memory, order: Sequence[str]) -> None:
     """Run the jobs in this order, again and again, until none does anything."""
     server = server_of(memory)
@@ -83,11 +67,10 @@ async def left_by(order: Sequence[str], postgres_url: str, template: str) -> tup
 
 
 @pytest.fixture
-async def aged(database_url: str, postgres_url: str) -> tuple[str, tuple[list[Kept], list[str]]]:
-    """A database with a store of an earlier release, and what its jobs leave in the order of their names."""
+async def filled(database_url: str, postgres_url: str) -> tuple[str, tuple[list[Kept], list[str]]]:
+    """A database with work for every job, and what the jobs leave in the order of their names."""
     async with memory_on(database_url) as memory:
         await fill(memory)
-        await age(memory)
     template = urlsplit(database_url).path[1:]
     return template, await left_by(job_names(), postgres_url, template)
 
@@ -95,44 +78,11 @@ async def aged(database_url: str, postgres_url: str) -> tuple[str, tuple[list[Ke
 @settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(job_names()))
 @example(order=sorted(job_names(), key=lambda name: name != "link-names"))
-@example(order=sorted(job_names(), key=lambda name: name == "rekey"))
 async def test_the_jobs_leave_the_same_store_in_whatever_order_they_run(
-    aged: tuple[str, tuple[list[Kept], list[str]]], postgres_url: str, order: list[str]
+    filled: tuple[str, tuple[list[Kept], list[str]]], postgres_url: str, order: list[str]
 ) -> None:
-    template, expected = aged
+    template, expected = filled
     left = await left_by(order, postgres_url, template)
     assert left == expected
     linked = [row for row in left[1] if '"object_entity"' in row and row.startswith('["Lantern is watched in')]
     assert len(linked) == len(NAMES)
-
-
-async def test_jobs_that_need_the_keys_of_older_records_wait_for_them_and_ask_again_soon(memory: Memory) -> None:
-    await fill(memory)
-    await age(memory)
-    memory.clock.forward(LATER)
-    jobs = {job.name: job for job in server_of(memory).jobs}
-    waiting = ("consolidate", "link-names", "prune", "reevaluate", "retry-captures")
-    for done in ("rekey", "analyse-words"):
-        for name in waiting:
-            assert (await jobs[name].run_once(memory.clock.now())).pause_s == PAUSE_S
-        with pytest.raises(StoreUnavailable, match="rekey and analyse-words"):
-            await learning_of(memory).open_run(memory.clock.now())
-        await jobs[done].run_once(memory.clock.now())
-    for name in waiting:
-        assert (await jobs[name].run_once(memory.clock.now())).pause_s is None
-
-
-async def test_a_record_that_is_set_aside_holds_no_other_job_up(memory: Memory) -> None:
-    await fill(memory)
-    async with memory.database.engine.begin() as connection:
-        await connection.exec_driver_sql("INSERT INTO rekeying (tenant) SELECT id FROM tenant")
-        await connection.exec_driver_sql(
-            "INSERT INTO job_set_aside (job, tenant, id, error, attempts, since, next_try_at)"
-            " SELECT 'rekey', id, gen_random_uuid(), 'ValueError', 1, now(), 'infinity' FROM tenant"
-        )
-    assert await passes_are_under_way(memory.database)
-    await {job.name: job for job in server_of(memory).jobs}["rekey"].run_once(memory.clock.now())
-    async with memory.database.engine.begin() as connection:
-        left = (await connection.exec_driver_sql("SELECT after FROM rekeying")).scalars().all()
-    assert [UUID(str(after)) for after in left] == [END]
-    assert not await passes_are_under_way(memory.database)

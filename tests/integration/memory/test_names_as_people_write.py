@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,16 +9,13 @@ from uuid import UUID, uuid4
 import pytest
 from fix_erasing import rows
 from fix_examples import examples
-from fix_memory import Memory, link, trust_of
+from fix_memory import Memory, trust_of
 from hypothesis import given
 from hypothesis import strategies as st
 from model.names import APART
 
 from stratagraph.memory.erase.request import Erase
-from stratagraph.memory.rekeying import rekey_batch
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.revise.request import Unmerge
-from stratagraph.store.model.canonical import keyed_hash, unaccented
 from stratagraph.store.model.entity_kinds import KIND_OF, folded_type
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 from stratagraph.store.model.errors import InvalidInput
@@ -86,80 +82,6 @@ async def test_a_name_in_a_text_is_linked_in_any_writing(memory: Memory) -> None
     assert entity in {edge.target for edge in said.edges}
 
 
-def old_key(memory: Memory, index_key: bytes, name: str) -> bytes:
-    """Return the key that the release before gave a name."""
-    return keyed_hash(index_key, "name", unaccented(name).encode())
-
-
-async def as_an_earlier_release_left_it(memory: Memory, names: dict[UUID, str]) -> None:
-    """Give entities the keys of the release before, and a row of the upgrade that computes them again."""
-    tenant = await memory.directory.tenant("acme", create=False)
-    assert tenant is not None
-    for id_, name in names.items():
-        key = old_key(memory, tenant.index_key, name)
-        await rows(memory, "UPDATE entity_term SET term_key = :key WHERE entity = :id AND kind = 2 RETURNING 1",
-                   key=key, id=id_)  # fmt: skip
-    await rows(
-        memory,
-        "INSERT INTO rekeying (tenant) VALUES (:tenant) ON CONFLICT (tenant) DO UPDATE SET after = NULL RETURNING 1",
-        tenant=tenant.id,
-    )
-    await rows(memory, "DELETE FROM link_request RETURNING 1")
-
-
-async def upgrade(memory: Memory) -> None:
-    while (done := await rekey_batch(memory.database, memory.directory, now=memory.clock.now(), batch=2)).more:
-        assert done.set_aside == 0
-    await link(memory)
-
-
-@pytest.mark.parametrize(("one", "other"), SPELLINGS)
-async def test_entities_of_two_writings_meet_after_an_upgrade(memory: Memory, one: str, other: str) -> None:
-    await memory.observe(one, "likes", "tea")
-    (first,) = await named(memory, one)
-    await as_an_earlier_release_left_it(memory, {first.id: one})
-    await memory.observe(other, "owns", "a boat")  # a capture before the job has been there
-    assert {record.id for record in await named(memory, one)} == {record.id for record in await named(memory, other)}
-    (second,) = await named(memory, other)
-    assert second.id != first.id
-    await upgrade(memory)
-    (kept,) = await named(memory, one)
-    assert kept.id in (first.id, second.id)
-    facts = await rows(memory, "SELECT subject_entity FROM fact")
-    assert {row["subject_entity"] for row in facts} == {kept.id}
-    third = await memory.observe(one, "reads", "maps")
-    assert (await memory.observe(other, "reads", "maps")).primary.id == third.primary.id
-    # Whoever knows better takes them apart, and they stay apart.
-    away = second.id if kept.id == first.id else first.id
-    await memory.revision.revise(memory.trust, Unmerge(record_id=away, rationale="two of them"))
-    await upgrade(memory)
-    assert len(await named(memory, one)) == 2
-
-
-@pytest.mark.parametrize(
-    "told_apart",
-    [
-        ({"identifiers": [{"namespace": "email", "value": mail}]} for mail in ("a@x.example", "b@x.example")),
-        ({"primary_type": type_} for type_ in ("Project", "Product")),
-        ({"primary_type": type_} for type_ in ("Person", "City")),
-    ],
-    ids=["identifiers", "hints", "kinds"],
-)
-async def test_namesakes_that_something_tells_apart_do_not_meet_after_an_upgrade(
-    memory: Memory, told_apart: Iterator[dict[str, Any]]
-) -> None:
-    written = ("Liam O\u2019Brien", "Liam O'Brien")
-    ids: dict[UUID, str] = {}
-    for name, more in zip(written, told_apart, strict=True):
-        payload = {"canonical_name": name, **more}
-        captured = await memory.remember(SourceKind.OBSERVATION, payload, proposed_type=MemoryType.ENTITY)
-        await as_an_earlier_release_left_it(memory, {captured.primary.id: name})
-        ids[captured.primary.id] = name
-    assert len(ids) == 2
-    await upgrade(memory)
-    assert {record.id for record in await named(memory, written[0])} == set(ids)
-
-
 async def test_an_erasure_finds_what_has_the_name_in_another_writing(memory: Memory) -> None:
     entities = {
         written: (await memory.remember(SourceKind.OBSERVATION, {"canonical_name": written},
@@ -176,19 +98,6 @@ async def test_an_erasure_finds_what_has_the_name_in_another_writing(memory: Mem
     for name, entity in entities.items():
         erased = await memory.erasure.erase(memory.trust, Erase(entity_id=entity, rationale="on request"))
         assert set(erased.receipt.elsewhere) == {said[name].primary.id}
-
-
-async def test_an_upgrade_keeps_names_that_captures_of_other_scopes_taught(memory: Memory) -> None:
-    payload = {"canonical_name": "Acme\u2019s", "primary_type": "Company"}
-    acme = (await memory.remember(SourceKind.OBSERVATION, payload, proposed_type=MemoryType.ENTITY)).primary.id
-    said = {"mentions": [{"name": "Acme's", "aliases": ["the client"]}]}
-    event = {"event_kind": "note", "summary": "call"}
-    await memory.remember(SourceKind.EVENT, event, context=said, scope="project:a")
-    await as_an_earlier_release_left_it(memory, {acme: "Acme\u2019s"})
-    await upgrade(memory)
-    again = {"mentions": ["the client"]}
-    linked = await memory.remember(SourceKind.EVENT, event, context=again, scope="project:a")
-    assert acme in {edge.target for edge in linked.edges}
 
 
 HINTS = [None, "Other", "Project", "Product", "Tool", "Platform", "Team", "Idea", "product"]

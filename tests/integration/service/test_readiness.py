@@ -31,8 +31,8 @@ from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.model.errors import MirrorUnavailable, OutOfConnections
 from stratagraph.store.postgres.database import Database, Role
-from stratagraph.store.postgres.probing import DatabaseState
 from stratagraph.store.postgres.migrating import migrate
+from stratagraph.store.postgres.probing import DatabaseState
 
 LIMIT_S = 60.0
 SHIFTED_CLOCK = """CREATE SCHEMA shifted;

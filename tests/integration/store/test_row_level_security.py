@@ -24,10 +24,10 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import Sensitivity, SourceKind
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.database import Bounds, Database, Role
+from stratagraph.store.postgres.migrating import migrate
 from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.queries import query
 from stratagraph.store.postgres.roles import API_ROLES, WORKER_ROLES, prefix_of
-from stratagraph.store.postgres.migrating import migrate
 from stratagraph.store.search.word_counts import WordCounter
 
 UNENTERED_ROLES = ("heads", "search")

@@ -1,61 +1,34 @@
-"""The migrations create the schema that the code defines, also in a database with data."""
+"""The schema of a database: its rights, what a new version makes again, and which databases it starts from."""
 
 from __future__ import annotations
 
 import re
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import psycopg
 import pytest
 from fix_memory import Memory, fresh_database
+from fix_own_database import OwnDatabase
 from fix_service import MASTER_KEY
-from fix_upgrades import migrate_to
-from fix_words import count_all_words, count_differences, words_counted
+from fix_upgrades import migrate_by, schema_of, set_back
 from psycopg import sql
-from sqlalchemy import create_engine, text
-from sqlalchemy.pool import NullPool
 
-from stratagraph.service.embedded_postgres import postgres_binaries
 from stratagraph.service.runtime import open_runtime
 from stratagraph.service.settings import Settings
-from stratagraph.store.model.errors import Misconfigured
-from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.pools import sqlalchemy_url
-from stratagraph.store.postgres.migrating import MIGRATIONS, known_revisions, migrate
-from stratagraph.store.postgres.tables import metadata
+from stratagraph.store.model.errors import MigrationFailed, Misconfigured
+from stratagraph.store.postgres.migrating import migrate
+from stratagraph.store.postgres.schema.rights import lines
 
 
-def dump(url: str) -> str:
-    """Return the schema as pg_dump writes it, without lines that differ between runs."""
-    done = subprocess.run(
-        [
-            *(str(postgres_binaries() / "pg_dump"), "--schema-only", "--no-owner", "--exclude-table=alembic_version"),
-            # Privileges and policies are defined only in the migrations.
-            *("--no-privileges", "--no-policies", "--table=public.*"),
-            *("--exclude-table=record_head", "--exclude-table=relation_in_sight", "--exclude-table=sync_log_*", url),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    lines = [line for line in done.stdout.splitlines() if line and not line.startswith(("--", "\\", "SET ", "SELECT "))]
-    # A column that a migration adds is last in its table, wherever the code defines it, so lines are sorted.
-    statements = "\n".join(lines).removesuffix(";").split(";\n")
-    return ";\n".join(sorted("\n".join(sorted(line.rstrip(",") for line in one.splitlines())) for one in statements))
-
-
-def test_migrations_create_the_tables_that_the_code_defines(postgres_url: str, database_url: str) -> None:
+@pytest.fixture(scope="module")
+def of_0056(postgres_url: str) -> Iterator[str]:
+    """The name of a database that the code of commit 48b8e96 migrated; copy it."""
     with fresh_database(postgres_url, None) as url:
-        engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
-        with engine.begin() as connection:
-            for extension in ("vector", "pg_trgm", "btree_gist", "btree_gin"):
-                connection.execute(text(f"CREATE EXTENSION {extension}"))
-            metadata.create_all(connection)
-        from_code = dump(url)
-    assert dump(database_url) == from_code
-    assert "CREATE TABLE" in from_code
+        migrate_by("48b8e96", url)
+        yield urlsplit(url).path[1:]
 
 
 async def test_migrating_again_keeps_the_data(memory: Memory, database_url: str) -> None:
@@ -67,63 +40,58 @@ async def test_migrating_again_keeps_the_data(memory: Memory, database_url: str)
     assert found.name == "Alice works at Acme"
 
 
-def test_every_migration_applies_to_a_database_with_data(postgres_url: str, database_url: str) -> None:
-    """A database with rows is migrated to the newest revision and keeps its rows."""
-    revisions = sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
-    assert revisions[0] == "0001"
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute("INSERT INTO tenant (name, index_key) VALUES ('kept', decode(repeat('ab', 32), 'hex'))")
-    assert migrate(database_url).revision == revisions[-1]
+def test_what_is_changed_by_hand_is_put_right_with_the_next_version(own_database: OwnDatabase) -> None:
+    """Functions, views, grants and policies are made again, without a superuser; another's function stays."""
+    migrate(own_database.owner, api_url=own_database.api, worker_url=own_database.worker)
+    before = schema_of(own_database.administrator)
+    with psycopg.connect(own_database.administrator, autocommit=True) as connection:
+        connection.execute("CREATE FUNCTION of_the_operator() RETURNS integer LANGUAGE sql AS 'SELECT 1'")
+        policies = connection.execute(
+            "SELECT polname, polrelid::regclass::text FROM pg_policy ORDER BY 2, 1"
+        ).fetchall()
+        for name, table in policies[::3]:
+            connection.execute(f"DROP POLICY {name} ON {table}")
+        connection.execute("GRANT ALL ON record, embedding TO PUBLIC")
+        connection.execute("CREATE POLICY everybody ON record USING (true)")
+        connection.execute("DROP VIEW record_head")
+        connection.execute(
+            "CREATE OR REPLACE FUNCTION caller_ceiling() RETURNS smallint LANGUAGE sql RETURN 4::smallint"
+        )
+        connection.execute("CREATE FUNCTION of_an_earlier_version() RETURNS integer LANGUAGE sql AS 'SELECT 1'")
+        connection.execute(
+            "COMMENT ON FUNCTION of_an_earlier_version() IS 'made by Stratagraph from its schema folder'"
+        )
+        connection.execute("COMMENT ON FUNCTION role_prefix() IS 'made by Stratagraph from its schema folder, of old'")
+    migrate(own_database.owner, api_url=own_database.api, worker_url=own_database.worker)
+    (kept,) = [one for one in schema_of(own_database.administrator) if one not in before]
+    assert "of_the_operator" in kept
+    assert len(schema_of(own_database.administrator)) == len(before) + 1
+
+
+def test_the_policies_let_each_role_do_what_the_page_of_rights_says(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
-        assert connection.execute("SELECT name FROM tenant").fetchall() == [("kept",)]
-
-
-def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(postgres_url: str) -> None:
-    with fresh_database(postgres_url, None) as url:
-        migrate_to(url, "0008")
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("INSERT INTO sync_tick (snap) SELECT pg_current_snapshot() FROM generate_series(1, 2)")
-            connection.execute(
-                "INSERT INTO sync_cursor (consumer, shard, tick, win_tick, win_seq) VALUES ('neo4j', 0, 2, 3, 7)"
-            )
-            connection.execute(
-                "INSERT INTO sync_parked (consumer, tenant, kind, id, version, error, tries, next_try)"
-                " VALUES ('neo4j', 1, 1, gen_random_uuid(), 5, 'refused', 2, now())"
-            )
-            connection.execute("INSERT INTO mirror_keeper (mirror, owner, epoch) VALUES ('neo4j', 'old', 4)")
-            before = _access_rules(connection, "sync_tick", "sync_parked", "mirror_keeper", "sync_cursor")
-        migrate(url)
-        with psycopg.connect(url, autocommit=True) as connection:
-            # 0023 deletes those that all cursors have passed: the log may lack what they do not see.
-            assert connection.execute("SELECT id FROM sync_snapshot ORDER BY id").fetchall() == [(2,), (3,)]
-            cursor = "SELECT snapshot, window_snapshot, window_seq FROM sync_cursor WHERE consumer = 'neo4j'"
-            assert connection.execute(cursor).fetchall() == [(2, 3, 7)]
-            letters = "SELECT version, error, tries FROM sync_dead_letter"
-            assert connection.execute(letters).fetchall() == [(5, "refused", 2)]
-            assert connection.execute("SELECT owner, epoch FROM mirror_leader").fetchall() == [("old", 4)]
-            assert (
-                _access_rules(connection, "sync_snapshot", "sync_dead_letter", "mirror_leader", "sync_cursor") == before
-            )
-            added = "INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot()) RETURNING id"
-            assert connection.execute(added).fetchall() == [(4,)]
-
-
-def test_an_upgrade_lets_mirrors_write_the_facts_with_a_bound_again(postgres_url: str) -> None:
-    """Their nodes lack the validity, which the mirror did not show before."""
-    with fresh_database(postgres_url, None) as url:
-        migrate_to(url, "0011")
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("SET session_replication_role = replica")  # the rows that these refer to do not matter
-            for number, (type_, validity) in enumerate(
-                [(4, "[2020-01-01,)"), (4, "(,2027-01-01)"), (4, "[2020-01-01,2027-01-01)"), (4, "(,)"), (1, None)], 1
-            ):
-                _insert_record(connection, number, type_, validity)
-        migrate(url)
-        with psycopg.connect(url, autocommit=True) as connection:
-            logged = "SELECT shard, tenant, kind, id, version, op FROM sync_log ORDER BY id"
-            assert connection.execute(logged).fetchall() == [
-                (number, 1, 1, UUID(int=number), number, "R") for number in (1, 2, 3)
-            ]
+        found = connection.execute(
+            "SELECT replace(r.rolname, role_prefix(), ''), c.relname, lower(a.privilege_type)"
+            " FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee"
+            " WHERE c.relnamespace = 'public'::regnamespace AND starts_with(r.rolname, role_prefix())"
+            " AND a.grantee <> c.relowner AND NOT c.relispartition"
+            " UNION SELECT replace(r.rolname, role_prefix(), ''), c.relname, lower(a.privilege_type)"
+            " FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid CROSS JOIN LATERAL aclexplode(t.attacl) a"
+            " JOIN pg_roles r ON r.oid = a.grantee WHERE c.relnamespace = 'public'::regnamespace"
+        ).fetchall()
+        several = connection.execute(
+            "SELECT polrelid::regclass::text, role, polcmd FROM pg_policy, unnest(polroles) AS role"
+            " GROUP BY 1, 2, 3 HAVING count(*) > 1 OR NOT bool_and(polpermissive)"
+        ).fetchall()
+    page = [line for line in lines("tables and views") if line.rights != "owner"]
+    wanted = {
+        (role, line.name, right.replace("lock", "update"))
+        for line in page
+        for role in line.roles
+        for right in re.sub(r"\([^)]*\)", "", line.rights).split()
+    }
+    assert set(found) == wanted
+    assert several == []  # one permissive policy for each role and command
 
 
 async def test_a_service_does_not_begin_to_learn_at_once_after_an_upgrade(postgres_url: str, tmp_path: Path) -> None:
@@ -134,7 +102,8 @@ async def test_a_service_does_not_begin_to_learn_at_once_after_an_upgrade(postgr
         return states["consolidate"], states["prune"]
 
     with fresh_database(postgres_url, None) as url:
-        migrate_to(url, known_revisions()[-2])
+        migrate(url)
+        set_back(url)
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("INSERT INTO job (name, next_run_at) VALUES ('consolidate', now()), ('prune', now())")
             connection.execute("UPDATE job SET next_run_at = now() - interval '1 day'")
@@ -147,81 +116,11 @@ async def test_a_service_does_not_begin_to_learn_at_once_after_an_upgrade(postgr
         assert learns_in < -80_000  # the schedule holds where only the service was started again
 
 
-async def test_an_upgrade_counts_the_words_of_existing_records(postgres_url: str) -> None:
-    with fresh_database(postgres_url, None) as url:
-        migrate_to(url, "0016")
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("SET session_replication_role = replica")
-            for number in range(1, 6):
-                _insert_record(connection, number, 1, None)
-        migrate(url)
-        async with Database(url) as database:
-            await count_all_words(database, batch=2)
-            assert await count_differences(database) == []
-            assert await words_counted(database) == {(1, 0): 5, (1, 1): 5}
-
-
-async def test_an_upgrade_packs_the_counts_of_words(postgres_url: str) -> None:
-    """Of a word in few scopes, of one in many, of two tenants, and with changes that are not counted yet."""
-    with fresh_database(postgres_url, None) as url:
-        migrate_to(url, "0021")
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("SET session_replication_role = replica")
-            for number in range(1, 151):
-                _insert_record(connection, number, 1, None)
-            connection.execute(
-                "UPDATE record SET tenant = 1 + doc % 7 / 6, scope = 1 + doc % 60, sensitivity = doc / 60 % 5,"
-                " terms = CASE WHEN doc % 10 = 0 THEN '{1,2}' ELSE '{1}' END::integer[]"
-            )
-            counted = "FROM record, unnest(0 || terms) AS term WHERE doc > 5"
-            connection.execute(
-                "INSERT INTO word_count (tenant, term, scope, sensitivity, records)"
-                f" SELECT tenant, term, scope, sensitivity, count(*) {counted} GROUP BY 1, 2, 3, 4"
-            )
-            connection.execute(
-                "INSERT INTO word_total (tenant, term, sensitivity, records)"
-                f" SELECT tenant, term, sensitivity, count(*) {counted} GROUP BY 1, 2, 3"
-            )
-            connection.execute(
-                "INSERT INTO word_change (tenant, scope, sensitivity, step, terms)"
-                " SELECT tenant, scope, sensitivity, 1, 0 || terms FROM record WHERE doc <= 5"
-            )
-        migrate(url)
-        with psycopg.connect(url, autocommit=True) as connection:
-            parts = "SELECT tenant, term, count(*) FROM word_count WHERE part >= 0 GROUP BY 1, 2 ORDER BY 1, 2"
-            assert connection.execute(parts).fetchall() == [(1, 0, 4), (1, 1, 4)]
-            assert connection.execute("SELECT count(*) FROM word_change WHERE step = 1").fetchone() == (5,)
-        async with Database(url) as database:
-            await count_all_words(database)
-            assert await count_differences(database) == []
-            assert sum((await words_counted(database)).values()) == 150 + 150 + 15
-
-
-def _insert_record(connection: psycopg.Connection, number: int, type_: int, validity: str | None) -> None:
-    """Insert a record as an earlier release wrote it, with the word 1."""
-    key = b"key" if type_ == 4 else None
-    connection.execute(
-        "INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name,"
-        " text, payload, provenance, created_at, occurred_at, updated_at, version, row_version, fact_key,"
-        " slot_key, condition_key, single_valued, validity, terms, impacts) VALUES (1, %(id)s, %(number)s,"
-        " %(type)s, 1, 1, 1, 1, '{}', 'n', 't', '{}', '{}', now(), now(), now(), 1, %(number)s, %(fact)s,"
-        " %(key)s, %(key)s, %(single)s, %(validity)s::tstzrange, '{1}', '{1:1}/1000000000')",
-        {
-            "id": UUID(int=number),
-            "number": number,
-            "type": type_,
-            "fact": key and key + bytes([number]),
-            "key": key,
-            "single": False if type_ == 4 else None,
-            "validity": validity,
-        },
-    )
-
-
-def test_an_upgrade_gives_each_key_an_identity_and_loses_nothing_stored_under_its_name(postgres_url: str) -> None:
+def test_an_upgrade_gives_each_key_an_identity_and_loses_nothing_stored_under_its_name(
+    postgres_url: str, of_0056: str
+) -> None:
     """Of the keys of one name, the oldest valid one keeps what is stored; the others get copies of what they shared."""
-    with fresh_database(postgres_url, None) as url:
-        migrate_to(url, "0056")
+    with fresh_database(postgres_url, of_0056) as url:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("SET session_replication_role = replica")
             connection.execute("INSERT INTO tenant (name, index_key) VALUES ('t', decode(repeat('ab', 32), 'hex'))")
@@ -283,18 +182,30 @@ def test_an_upgrade_gives_each_key_an_identity_and_loses_nothing_stored_under_it
             assert authors == [(["lone", "agent"],), (None,)]
 
 
-def _access_rules(connection: psycopg.Connection, *tables: str) -> list[object]:
-    """Return the row-level security, policies and grants of the tables."""
-    statement = (
-        "SELECT c.relrowsecurity, (SELECT array_agg(a::text ORDER BY a::text) FROM unnest(c.relacl) a),"
-        " (SELECT array_agg((p.polname, p.polcmd, p.polroles)::text ORDER BY p.polname)"
-        " FROM pg_policy p WHERE p.polrelid = c.oid) FROM pg_class c WHERE c.oid = to_regclass(%s)"
-    )
-    return [connection.execute(statement, (table,)).fetchone() for table in tables]
-
-
 def test_a_database_of_a_newer_version_is_refused(database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(Misconfigured, match="written by a newer one"):
         migrate(database_url)
+
+
+def test_a_database_from_which_this_version_cannot_start_names_the_commit_to_go_through(database_url: str) -> None:
+    for revision in ("0009", "0055", "0058"):
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            connection.execute("UPDATE alembic_version SET version_num = %s", (revision,))
+        with pytest.raises(Misconfigured, match="Start Stratagraph of commit 4679b02 on it once"):
+            migrate(database_url)
+
+
+def test_an_upgrade_with_older_jobs_left_to_do_is_refused_and_says_how_they_end(database_url: str) -> None:
+    set_back(database_url)
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("INSERT INTO rekeying (tenant) VALUES (1)")
+    with pytest.raises(
+        MigrationFailed, match=r"rekey and analyse-words of this database have work left.*commit 4679b02"
+    ):
+        migrate(database_url)
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0060",)]
+        connection.execute("DELETE FROM rekeying")
+    assert migrate(database_url).before == "0060"

@@ -17,7 +17,6 @@ from stratagraph.memory.learning.sweep import Sweep
 from stratagraph.memory.learning.sweeping import Sweeping
 from stratagraph.memory.linking import link_due
 from stratagraph.store.jobs.set_aside import set_aside
-from stratagraph.store.jobs.tenant_passes import passes_are_under_way
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.episodes import (
     DueEpisode,
@@ -83,13 +82,8 @@ class Learning:
     async def open_run(self, now: datetime, stages: Sequence[str] = ()) -> StoredRun | None:
         """Return the run that was stopped before its end, or begin one at `now` with these stages, by default all.
 
-        None if nothing is due. Raises StoreUnavailable while a pass after an upgrade is under way.
+        None if nothing is due.
         """
-        if await passes_are_under_way(self._database):
-            raise StoreUnavailable(
-                "After the upgrade, the jobs rekey and analyse-words have not read all older records yet, and learning"
-                " would not find these. Try again when `stratagraph jobs list` shows that they have nothing left to do."
-            )
         wanted = [name for name in self.names if not stages or name in stages]
         async with self._database.background(Role.JOBS) as connection:
             stopped = await unfinished_run(connection)

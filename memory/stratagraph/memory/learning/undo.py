@@ -49,9 +49,9 @@ from stratagraph.store.postgres.database import Connection, savepoint
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.entities import replace_terms
 from stratagraph.store.records.inserting import NewRelation, latest_evidence
+from stratagraph.store.records.keyed_facts import set_evidence_times
 from stratagraph.store.records.merges import row_versions
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.rekeying import set_evidence_times
 from stratagraph.store.records.relations import end_relations
 from stratagraph.store.records.salience_rows import noting_salience, write_salience
 

@@ -17,8 +17,8 @@ from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import elevated
 from stratagraph.store.records.fact_keys import FactIdentity, FactKeys, Slot
 from stratagraph.store.records.inserting import NewRecord, NewRelation, insert_records, latest_evidence
+from stratagraph.store.records.keyed_facts import KeyedFact, fetch_keyed_facts, lock_given_slots
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.rekeying import KeyedFact, fetch_keyed_facts, lock_given_slots
 from stratagraph.store.records.relations import open_relations_of
 
 

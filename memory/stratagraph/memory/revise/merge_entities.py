@@ -23,14 +23,14 @@ from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.entities import lock_terms, replace_terms
 from stratagraph.store.records.fact_keys import FactIdentity
 from stratagraph.store.records.inserting import NewRelation
-from stratagraph.store.records.link_requests import insert_link_requests
-from stratagraph.store.records.merges import EntityMerge, MergedRecord, insert_merge, move_terms, row_versions
-from stratagraph.store.records.rekeying import (
+from stratagraph.store.records.keyed_facts import (
     KeyedFact,
     count_facts_about,
     count_facts_naming,
     find_facts_naming,
 )
+from stratagraph.store.records.link_requests import insert_link_requests
+from stratagraph.store.records.merges import EntityMerge, MergedRecord, insert_merge, move_terms, row_versions
 
 _PATH = ["recordIds"]
 

@@ -8,7 +8,7 @@ from stratagraph.store.model.errors import DeletionForbidden, Forbidden, Invalid
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
 from stratagraph.store.postgres.database import Connection
-from stratagraph.store.records.rekeying import is_named
+from stratagraph.store.records.keyed_facts import is_named
 
 _INSTEAD = (
     "because current facts name it as their subject or object; merge it into another entity, or erase the entity,"

@@ -23,9 +23,7 @@ from stratagraph.store.model.errors import LimitExceeded
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.fact_keys import FactIdentity, Slot, condition_key, contradictory, predicate_key
 from stratagraph.store.records.inserting import NewRelation, latest_evidence
-from stratagraph.store.records.locking import lock_records
-from stratagraph.store.records.predicates import single_valued_predicates
-from stratagraph.store.records.rekeying import (
+from stratagraph.store.records.keyed_facts import (
     FactContent,
     KeyedFact,
     NewKeys,
@@ -37,6 +35,8 @@ from stratagraph.store.records.rekeying import (
     unite_evidence_times,
     write_fact_keys,
 )
+from stratagraph.store.records.locking import lock_records
+from stratagraph.store.records.predicates import single_valued_predicates
 
 MAX_REKEYED = 10_000  # facts that get new keys in one transaction
 MAX_RIVALS = 10_000  # stored facts with which they may collide

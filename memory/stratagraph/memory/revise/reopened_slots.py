@@ -16,6 +16,7 @@ from stratagraph.memory.revise.later_evidence import said_of
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.records.fact_keys import Slot
 from stratagraph.store.records.facts import slots_of
+from stratagraph.store.records.keyed_facts import KeyedFact, fetch_keyed_facts, find_rivals, set_single_valued
 from stratagraph.store.records.merges import (
     Displacement,
     EntityMerge,
@@ -24,7 +25,6 @@ from stratagraph.store.records.merges import (
     find_displacements,
     keep_single_valued,
 )
-from stratagraph.store.records.rekeying import KeyedFact, fetch_keyed_facts, find_rivals, set_single_valued
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.entities import lock_terms, replace_terms
 from stratagraph.store.records.fact_keys import FactIdentity
 from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.records.keyed_facts import KeyedFact
 from stratagraph.store.records.merges import (
     EntityMerge,
     delete_merge,
@@ -37,7 +38,6 @@ from stratagraph.store.records.merges import (
     take_back_terms,
 )
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.rekeying import KeyedFact
 from stratagraph.store.records.relations import end_relations
 
 _PATH = ["recordId"]

@@ -23,6 +23,7 @@ from stratagraph.store.model.enums import AuditAction, RecordState
 from stratagraph.store.postgres.database import elevated
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.inserting import NewRelation, latest_evidence
+from stratagraph.store.records.keyed_facts import set_evidence_times
 from stratagraph.store.records.merges import (
     Content,
     Crossing,
@@ -35,7 +36,6 @@ from stratagraph.store.records.merges import (
     row_versions,
 )
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.rekeying import set_evidence_times
 from stratagraph.store.records.relations import end_relations
 from stratagraph.store.records.salience_rows import write_salience
 from stratagraph.store.records.trims import restore

@@ -20,8 +20,7 @@ class NameMatches:
     """The records found, each with its decrypted content.
 
     `complete` is False if a name has more matches than the limit, or only words by which the records of a language are
-    not indexed (its function words), or if the job `analyse-words` has not been through the records of an earlier
-    release.
+    not indexed (its function words).
     """
 
     records: list[tuple[UUID, dict[str, Any]]]
@@ -36,7 +35,7 @@ async def find_name_matches(
     A match may have the words in another order or far apart, so the caller must compare the contents with the names.
     """
     found: dict[UUID, dict[str, Any]] = {}
-    complete = not (await fetch(connection, "is_reanalysis_pending", tenant=tenant.id))[0]["is_pending"]
+    complete = True
     for name in sorted(names):
         complete = complete and bool(name_terms(tenant.index_key, name))
         terms = likely_name_terms(tenant.index_key, name)

@@ -30,8 +30,6 @@ _AFTER_SCOPES = (
     tables.predicate,
     tables.fact_predicate,
     tables.free_predicate,
-    tables.rekeying,
-    tables.reanalysis,
     tables.word_change,
     tables.word_count,
     tables.word_block,

@@ -59,11 +59,6 @@ WHERE name = :name AND owner = :owner
 -- Fetch rows that a job has set aside and should try again, the longest due first.
 SELECT tenant, id FROM job_set_aside WHERE job = :job AND next_try_at <= :now ORDER BY next_try_at LIMIT :limit
 
--- find_pass_under_way --
--- Find whether a pass after an upgrade has not read all records of every tenant once; :end is above every record's id.
-SELECT EXISTS (SELECT FROM rekeying WHERE after IS DISTINCT FROM CAST(:end AS uuid))
-  OR EXISTS (SELECT FROM reanalysis WHERE after IS DISTINCT FROM CAST(:end AS uuid)) AS any_left
-
 -- finish_job --
 -- Record a successful run, release the lease and schedule the next one.
 UPDATE job SET lease_until = '-infinity', finished_at = clock_timestamp(),
@@ -135,7 +130,3 @@ SET error = excluded.error, stage = excluded.stage, attempts = s.attempts + 1,
   next_try_at = excluded.since + least(make_interval(days => 1),
     make_interval(secs => :pause_s * power(2, least(s.attempts, 20))))
 RETURNING next_try_at
-
--- count_set_aside_of --
--- Find whether a job has set rows of a tenant aside.
-SELECT EXISTS (SELECT FROM job_set_aside WHERE job = :job AND tenant = :tenant) AS any_left

@@ -112,30 +112,6 @@ ORDER BY n.fact, n.other
 SELECT entity, other
 FROM find_entities_named_alike(:tenant, :scope, :sensitivity, CAST(:ids AS uuid[]), CAST(:names AS text[]), :most)
 
--- find_namesakes --
--- Find the current entities of one scope and sensitivity that have the own name of one of the given entities, of those
--- whose keys an upgrade has changed.
-SELECT mine.scope, mine.sensitivity, theirs.ids
-FROM (
-  SELECT DISTINCT t.scope, t.sensitivity, t.term_key
-  FROM entity_term t
-  JOIN record r ON r.tenant = t.tenant AND r.id = t.entity AND r.state <= 2
-    AND (r.scope, r.sensitivity) = (t.scope, t.sensitivity)
-  JOIN link_request q ON q.tenant = t.tenant AND q.entity = t.entity AND q.unites
-  WHERE t.tenant = :tenant AND t.entity = ANY(CAST(:entities AS uuid[])) AND t.kind = 2
-) mine
-CROSS JOIN LATERAL (
-  SELECT array_agg(n.entity ORDER BY n.entity) AS ids FROM (
-    SELECT t.entity FROM entity_term t
-    JOIN record r ON r.tenant = t.tenant AND r.id = t.entity AND r.state <= 2
-      AND (r.scope, r.sensitivity) = (t.scope, t.sensitivity)
-    WHERE t.tenant = :tenant AND t.scope = mine.scope AND t.sensitivity = mine.sensitivity
-      AND t.term_key = mine.term_key AND t.kind = 2
-    ORDER BY t.entity LIMIT :most) n
-) theirs
-WHERE cardinality(theirs.ids) > 1
-ORDER BY mine.scope, mine.sensitivity, theirs.ids
-
 -- find_next_duplicate_group --
 -- Find a group that has queued records, the first one after a given one.
 SELECT tenant, scope, sensitivity FROM duplicate_due

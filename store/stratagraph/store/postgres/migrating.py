@@ -1,7 +1,7 @@
 """Bringing a database to the schema of this version: building it, adopting it, migrating it.
 
-A new database gets the present schema at once. An older one gets the numbered changes of tables that it lacks, and after
-them the functions, views and rights of `schema/`, all in one transaction.
+A new database gets the present schema at once. An older one gets the numbered changes of tables that it lacks, then the
+functions, views and rights of `schema/`, all in one transaction.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
     `url` is that of the owner. The logins of `api_url` and `worker_url` may then act as their roles; without them, the
     owner may. Blocks, so run it in a thread. Safe to repeat and to run from several processes at once, and after an
     upgrade that was killed. Raises Misconfigured if the server is too old, a privilege is missing, or the database was
-    migrated by a newer version or by one too old to start from; MigrationFailed if the server refused a migration, for example because an extension is
-    missing; StoreUnavailable if it cannot be reached, or cannot be
-    written now.
+    migrated by a newer version or by one too old to start from; MigrationFailed if the server refused a statement, for
+    example because an extension is missing; StoreUnavailable if it cannot be reached, or cannot be written now.
     """
     engine = _engine(url)
     try:
@@ -151,14 +150,16 @@ def _bring_up(connection: Connection, current: str | None, step: _Step) -> None:
 
     if current is None:
         head.build_tables(connection)
-        connection.execute(text(f"CREATE TABLE {REVISION_TABLE} (version_num VARCHAR(32) PRIMARY KEY)"))
-        connection.execute(text(f"INSERT INTO {REVISION_TABLE} VALUES (:own)"), {"own": known_revisions()[-1]})
+        connection.execute(text(f"CREATE TABLE {REVISION_TABLE} (version_num VARCHAR(32) CONSTRAINT {REVISION_TABLE}_pkc PRIMARY KEY)"))
+        insert = text(f"INSERT INTO {REVISION_TABLE} VALUES (:own)")  # noqa: S608 - our own name
+        connection.execute(insert, {"own": known_revisions()[-1]})
     else:
         for path in _migrations():
             if _number(path) > current:
                 step.name = f"migration {path.stem}"
                 head.run(connection, path)
-                connection.execute(text(f"UPDATE {REVISION_TABLE} SET version_num = :own"), {"own": _number(path)})
+                update = text(f"UPDATE {REVISION_TABLE} SET version_num = :own")  # noqa: S608 - our own name
+                connection.execute(update, {"own": _number(path)})
         step.name = "the functions, views and rights"
     head.apply(connection)
     connection.commit()
@@ -187,8 +188,8 @@ def _failure(before: str | None, error: DBAPIError, step: _Step) -> MigrationFai
     parts = (diagnosis.message_primary, diagnosis.message_hint) if diagnosis is not None else ()
     said = " ".join(part for part in parts if part) or "the connection was lost"
     return MigrationFailed(
-        f"{step.name[0].upper()}{step.name[1:]} failed, and nothing of it is kept. The server said: {said} ({state or 'no SQLSTATE'})."
-        f" {place}. {_what_to_do(error.orig, said)} To go back instead, restore the"
+        f"{step.name[0].upper()}{step.name[1:]} failed, and nothing of it is kept. The server said: {said}"
+        f" ({state or 'no SQLSTATE'}). {place}. {_what_to_do(error.orig, said)} To go back instead, restore the"
         " backup with the version that made it.",
         reached=before,
     )

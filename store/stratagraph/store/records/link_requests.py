@@ -16,20 +16,14 @@ from stratagraph.store.postgres.queries import fetch, run
 
 
 async def insert_link_requests(
-    connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID], *, at: datetime, unites: bool = False
+    connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID], *, at: datetime
 ) -> None:
-    """Queue entities that have new names. Their records must have been inserted; those queued already are skipped.
-
-    With `unites`, an upgrade has changed their keys, and they are merged with the entities of their name.
-    """
+    """Queue entities that have new names. Their records must have been inserted; those queued already are skipped."""
     await insert_rows(
         connection,
         tables.link_request,
-        [
-            {"tenant": tenant.id, "entity": id_, "queued_at": at, "next_try_at": at, "unites": unites}
-            for id_ in sorted(entities)
-        ],
-        suffix=f"ON CONFLICT (tenant, entity) DO {'UPDATE SET unites = true' if unites else 'NOTHING'}",
+        [{"tenant": tenant.id, "entity": id_, "queued_at": at, "next_try_at": at} for id_ in sorted(entities)],
+        suffix="ON CONFLICT (tenant, entity) DO NOTHING",
     )
 
 

@@ -31,7 +31,6 @@ from stratagraph.store.learning.duplicates import (
     find_entities_alike,
     find_facts_alike,
     find_rejected,
-    ordered,
 )
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.enums import MemoryType, RecordState
@@ -182,16 +181,6 @@ class Entities(Kind):
     def compare(self, pair: Pair) -> Comparison | None:
         one, other = (self._profiles.get(id_) for id_ in pair)
         return compare_entities(one, other) if one is not None and other is not None else None
-
-
-async def are_one(search: Search, ids: Collection[UUID]) -> bool:
-    """Return whether each two of the entities say the same, with nothing against it, and none was found different."""
-    pairs = [ordered(one, other) for one, other in combinations(ids, 2)]
-    if await find_rejected(search.connection, search.tenant, pairs):
-        return False
-    entities = Entities(search)
-    await entities.read(ids)
-    return all((found := entities.compare(pair)) is not None and found.is_merged for pair in pairs)
 
 
 class Facts(Kind):

@@ -1,4 +1,4 @@
-"""The present schema in a database: all of it in an empty one, and its functions, views and rights wherever they changed.
+"""The present schema in a database: all of it in an empty one; functions, views and rights where they changed.
 
 Only tables have numbered migrations. Functions, views, grants and policies are dropped and made again when their text
 differs from that which the database has; a comment on `role_prefix()` keeps the digest of the text.
@@ -27,7 +27,6 @@ _LIBRARY_CALLS = {"vector": "CAST('[0]' AS {schema}.vector)", "pg_trgm": "{schem
 # The rows that a new database has.
 _FIRST_ROWS = (
     "INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot())",
-    "INSERT INTO sync_cursor (consumer, shard, snapshot) SELECT 'words', 0, id FROM sync_snapshot",
     "INSERT INTO sync_feed DEFAULT VALUES",
     "INSERT INTO duplicate_progress (is_filling) VALUES (true)",
     "INSERT INTO census (id, work_s, took_s) VALUES (1, 0, 0)",
@@ -59,7 +58,7 @@ def apply(connection: Connection) -> bool:
     prefix, roles = make_roles(connection, [*Role, *OWNERS_ONLY])
     schema, path = search_path(connection)
     words = {"prefix": f"'{prefix}'", "search_path": path}
-    made = [*_scripts("functions", words), *_scripts("views", words)]
+    made = list(_scripts(words))
     given = list(rights.statements(roles))
     digest = hashlib.sha256("\n".join([*made, *given]).encode()).hexdigest()
     if _applied(connection) == digest:
@@ -69,8 +68,7 @@ def apply(connection: Connection) -> bool:
     connection.execute(text(f"GRANT CREATE ON SCHEMA {schema} TO {roles['maintenance']}"))
     makers = ", ".join(roles[role] for role in OWNERS_ONLY)
     connection.execute(text(f"GRANT CREATE ON SCHEMA {schema} TO {makers}"))  # which owning needs, for this transaction
-    marks = [f"COMMENT ON FUNCTION {path.stem} IS '{_MARK}'" for path in _paths("functions")]
-    marks += [f"COMMENT ON VIEW {path.stem} IS '{_MARK}'" for path in _paths("views")]
+    marks = [f"COMMENT ON {path.parent.name[:-1].upper()} {path.stem} IS '{_MARK}'" for path in _paths()]
     for part in (_removals(connection, roles), made, marks, _ownership(connection, roles), given):
         for statement in list(part):
             connection.execute(text(statement))
@@ -85,13 +83,14 @@ def _applied(connection: Connection) -> str | None:
     return str(comment).removeprefix(f"{_MARK}, of ") if comment is not None else None
 
 
-def _paths(folder: str) -> list[Path]:
-    return sorted((_FOLDER / folder).glob("*.sql"))
+def _paths() -> list[Path]:
+    """Return the files of functions, then those of views, which call them."""
+    return sorted((_FOLDER / "functions").glob("*.sql")) + sorted((_FOLDER / "views").glob("*.sql"))
 
 
-def _scripts(folder: str, words: dict[str, str]) -> Iterator[str]:
-    """Yield the statements of a folder, in the order of the files' names, with `{word}` replaced."""
-    for path in _paths(folder):
+def _scripts(words: dict[str, str]) -> Iterator[str]:
+    """Yield the statements that make the functions and the views, with `{word}` replaced."""
+    for path in _paths():
         script = path.read_text(encoding="utf-8").strip().removesuffix(";")
         for word, meaning in words.items():
             script = script.replace(f"{{{word}}}", meaning)
@@ -105,26 +104,28 @@ def _removals(connection: Connection, roles: dict[str, str]) -> Iterator[str]:
     """
     tables = text(
         "SELECT quote_ident(c.relname) AS name, pg_has_role(c.relowner, 'USAGE') AS is_ours,"
-        " quote_ident(pg_get_userbyid(c.relowner)) AS owner,"
+        " pg_get_userbyid(c.relowner) AS owner,"
         " ARRAY(SELECT quote_ident(p.polname) FROM pg_policy p WHERE p.polrelid = c.oid) AS policies"
         " FROM pg_class c WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relname = ANY(:names)"
     )
     for table in connection.execute(tables, {"names": [*metadata.tables, rights.REVISION_TABLE]}):
         drops = (f"DROP POLICY {name} ON {table.name}" for name in table.policies)
-        others = ", ".join(name for name in roles.values() if name != table.owner)
-        revoked = f"REVOKE ALL ON {table.name} FROM {others}"
-        yield from rights.as_owner(None if table.is_ours else table.owner, *drops, revoked)
+        others = ", ".join(name for name in roles.values() if name.strip('"') != table.owner)
+        revoked = f"REVOKE ALL ON {table.name} FROM PUBLIC, {others}"
+        yield from rights.as_owner(None if table.is_ours else f'"{table.owner}"', *drops, revoked)
     made = text(
-        "SELECT 'VIEW ' || quote_ident(c.relname) FROM pg_class c"
+        "SELECT 'VIEW' AS kind, quote_ident(c.relname) AS name FROM pg_class c"
         " WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relkind = 'v'"
         " AND (c.relname = ANY(:names) OR obj_description(c.oid, 'pg_class') LIKE :mark)"
-        " UNION ALL SELECT 'FUNCTION ' || CAST(p.oid AS regprocedure) FROM pg_proc p"
+        " UNION ALL SELECT 'FUNCTION', CAST(CAST(p.oid AS regprocedure) AS text) FROM pg_proc p"
         " WHERE p.pronamespace = to_regnamespace(current_schema())"
         " AND (p.proname = ANY(:names) OR obj_description(p.oid, 'pg_proc') LIKE :mark)"
     )
-    names = [path.stem for path in _paths("functions") + _paths("views")]
-    for name in connection.execute(made, {"names": names, "mark": f"{_MARK}%"}).scalars():
-        yield f"DROP {name}"
+    found = connection.execute(made, {"names": [path.stem for path in _paths()], "mark": f"{_MARK}%"}).all()
+    for kind in ("VIEW", "FUNCTION"):  # each in one statement, because some depend on others
+        names = ", ".join(row.name for row in found if row.kind == kind)
+        if names:
+            yield f"DROP {kind} {names}"
 
 
 def _ownership(connection: Connection, roles: dict[str, str]) -> Iterator[str]:

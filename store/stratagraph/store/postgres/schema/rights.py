@@ -16,8 +16,8 @@ _READABLE = (
 )
 _RECORD = "(SELECT true FROM record r WHERE r.tenant = {table}.tenant AND r.id = {table}.{id})"
 _TOMBSTONE = "(SELECT true FROM tombstone t WHERE t.tenant = {table}.tenant AND t.id = {table}.id)"
-# The condition for each kind of rows. A subquery without a row of the table is evaluated once per statement; the planner
-# may turn EXISTS into a hash of the whole table, so a look-up is a scalar subquery.
+# The condition for each kind of rows. A subquery that needs no row of the table is evaluated once per statement. The
+# planner may turn EXISTS into a hash of the whole table, so a look-up is a scalar subquery.
 ROWS: Mapping[str, str] = {
     "all": "true",
     "tenant": "tenant = (SELECT caller_tenant())",
@@ -29,7 +29,8 @@ ROWS: Mapping[str, str] = {
     "record": _RECORD,
     "readable, record": f"{_READABLE.format(above='')} AND {_RECORD}",
     "record or tombstone": f"{_RECORD} OR {_TOMBSTONE}",
-    "record or tombstone, level": f"coalesce(sensitivity, 0) <= (SELECT caller_ceiling()) AND ({_RECORD} OR {_TOMBSTONE})",
+    "record or tombstone, level": "coalesce(sensitivity, 0) <= (SELECT caller_ceiling())"
+    f" AND ({_RECORD} OR {_TOMBSTONE})",
     "referenced": "(SELECT true FROM artifact_reference x WHERE x.tenant = {table}.tenant AND x.sha256 = {table}.sha256"
     " LIMIT 1) OR (SELECT true FROM artifact_upload x WHERE x.tenant = {table}.tenant AND x.sha256 = {table}.sha256"
     " LIMIT 1)",

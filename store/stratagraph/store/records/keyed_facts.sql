@@ -115,29 +115,3 @@ WITH asked AS (
 )
 UPDATE record r SET slot_key = a.slot, fact_key = a.fact, single_valued = a.single
 FROM asked a WHERE r.tenant = :tenant AND r.id = a.id
-
--- fetch_unkeyed --
--- Fetch those of the given facts that have no row in `fact` yet, with what their keys do not include.
-SELECT r.id, r.scope, r.sensitivity, r.occurred_at, r.payload, r.provenance, r.sealed
-FROM record r
-WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[])) AND r.type = 4
-  AND NOT EXISTS (SELECT FROM fact f WHERE f.tenant = r.tenant AND f.id = r.id)
-ORDER BY r.id
-
--- fetch_entities_of_facts --
--- Fetch the open relations of facts to their subjects and objects.
-SELECT e.id, e.source, e.target, p.name
-FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate
-  AND p.name IN ('subject_entity', 'object_entity')
-WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
-ORDER BY e.id
-
--- hold_records --
--- Lock records against being merged or deleted, in id order, whatever their state.
-SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR KEY SHARE
-
--- list_rekeyable --
--- List entities and facts in id order.
-SELECT id FROM record
-WHERE tenant = :tenant AND type IN (3, 4) AND (CAST(:after AS uuid) IS NULL OR id > CAST(:after AS uuid))
-ORDER BY id LIMIT :limit
