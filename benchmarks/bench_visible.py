@@ -91,7 +91,7 @@ def following(url: str, neo4j: LocalServer) -> Iterator[int]:
                 "STRATAGRAPH_DATABASE_URL": url,
                 "STRATAGRAPH_NEO4J_URI": neo4j.bolt,
                 "STRATAGRAPH_NEO4J_USER": USER,
-                "STRATAGRAPH_NEO4J_PASSWORD_FILE": str(neo4j.password_file),
+                "STRATAGRAPH_NEO4J_PASSWORD": neo4j.password_file.read_text().strip(),
                 "STRATAGRAPH_MASTER_KEY": base64.b64encode(bytes(32)).decode(),
                 "STRATAGRAPH_DATA_DIR": directory,
                 "STRATAGRAPH_LOG_LEVEL": "error",

@@ -23,8 +23,6 @@ SETTINGS = {
     "single_user": "off",
     "rate": "1000000",
     "burst": "1000000",
-    "request_rate": "10000",
-    "request_burst": "10000",
 }
 JOBS = ("link-names", "reevaluate", "count-words")  # on which the answers depend
 PLACES = (1, 3, 10)

@@ -26,8 +26,8 @@ from stratagraph.store.search.embeddings import EMBEDDED_TYPES
 READY_S = 120.0
 EMBEDDED_WITHIN_S = 1_800.0
 # A single user's budget allows about 250 captures a second; a benchmark has to measure the service and not the limit.
-# See docs/limits.md, Measuring.
-UNTHROTTLED = {"single_user_rate": "1000000", "single_user_burst": "1000000"}
+# See docs/requests.md, Measuring.
+UNTHROTTLED = {"rate": "1000000", "burst": "1000000"}
 _STATISTICS = "pg_stat_statements"
 _WITHOUT_VECTOR = """SELECT count(*) FROM record r
   WHERE r.sealed IS NULL AND r.state <= 2 AND r.type = ANY (%s::smallint[])

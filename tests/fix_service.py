@@ -30,10 +30,17 @@ MASTER_KEY = base64.b64encode(bytes(32)).decode()  # for a test that names a dat
 class Forked:
     """A process of `stratagraph`, made by the fork server, with the methods of subprocess.Popen that tests use."""
 
-    def __init__(self, arguments: list[str], environment: Mapping[str, str], err: IO[str]) -> None:
+    def __init__(
+        self,
+        arguments: list[str],
+        environment: Mapping[str, str],
+        err: IO[str],
+        constants: str = "{}",
+    ) -> None:
         out, out_end = os.pipe()
         self._status, status_end = os.pipe()
-        request = json.dumps({"argv": arguments, "env": dict(environment)}).encode()
+        given = {"argv": arguments, "env": dict(environment), "constants": json.loads(constants)}
+        request = json.dumps(given).encode()
         socket.send_fds(_fork_server(), [request], [out_end, err.fileno(), status_end])
         os.close(out_end)
         os.close(status_end)
@@ -121,8 +128,15 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 @contextmanager
-def running(*arguments: str, log: str = os.devnull, **settings: str) -> Iterator[Service]:
+def running(
+    *arguments: str,
+    log: str = os.devnull,
+    constants: str = "{}",
+    **settings: str,
+) -> Iterator[Service]:
     """Run `stratagraph serve` with these settings; the block begins when it is ready. `log` is the file for its log.
+
+    `constants` is a JSON object of limits that are no settings, as `set_constants` of fork_server.py describes it.
 
     One process does everything, unless the settings name a number of `workers`.
     """
@@ -131,7 +145,7 @@ def running(*arguments: str, log: str = os.devnull, **settings: str) -> Iterator
         given["master_key"] = MASTER_KEY
     env = environment(**given)
     with Path(log).open("a") as err:
-        process = Forked(["serve", *arguments], env, err)
+        process = Forked(["serve", *arguments], env, err, constants)
     service = Service(process, None, env)
     try:
         for line in process.stdout:  # ends when the process does

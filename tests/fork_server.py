@@ -3,19 +3,22 @@
 Importing takes most of the time that starting a service takes. The forked processes are ordinary ones: tests can kill
 them, they have an exit status, and they share no state with the test.
 
-A request is a message on a Unix socket: a JSON document with `argv` and `env`, and three descriptors, for standard
-output, for standard error, and for the status, to which the server writes the new process's id and then its exit
-status, one a line.
+A request is a message on a Unix socket: a JSON document with `argv`, `env` and `constants`, and three descriptors, for
+standard output, for standard error, and for the status, to which the server writes the new process's id and then its
+exit status, one a line.
 """
 
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import signal
 import socket
 import sys
+from dataclasses import replace
+from typing import Any
 
 import stratagraph.service.serving
 from stratagraph.service import cli
@@ -57,11 +60,14 @@ def become(request: dict[str, object], out: int, err: int) -> None:
     os.environ.clear()
     environment = request["env"]
     arguments = request["argv"]
+    constants = request["constants"]
     assert isinstance(environment, dict)
     assert isinstance(arguments, list)
+    assert isinstance(constants, dict)
     os.environ.update(environment)
     sys.argv = ["stratagraph", *arguments]
     sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    set_constants(constants)
     code = 1
     try:
         cli.main()
@@ -74,6 +80,21 @@ def become(request: dict[str, object], out: int, err: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def set_constants(constants: dict[str, object]) -> None:
+    """Set constants of modules, named `module:CONSTANT`. A dict replaces these fields of a dataclass."""
+    for name, value in constants.items():
+        module, _, constant = name.partition(":")
+        loaded = importlib.import_module(module)
+        setattr(loaded, constant, changed(getattr(loaded, constant), value))
+
+
+def changed(before: Any, value: object) -> object:
+    """Return `value`; where it is a dict, the dataclass `before` with its fields replaced."""
+    if not isinstance(value, dict):
+        return value
+    return replace(before, **{name: changed(getattr(before, name), one) for name, one in value.items()})
 
 
 if __name__ == "__main__":

@@ -18,8 +18,15 @@ from fix_service import Client, Service, run_command, running
 RECORDS = "{ records(first: 1) { nodes { id } } }"
 WIDEST = {"taskDescriptor": "x", "rootLimit": 100, "nodeLimit": 1_000, "edgeLimit": 5_000, "maxHops": 6}
 BURST = 1_000
-SETTINGS = {"burst": str(BURST), "rate": "0.001", "header_timeout_s": "1", "body_timeout_s": "1", "deadline_s": "2"}
-SETTINGS |= {"idle_timeout_s": "1"}
+SETTINGS = {"burst": str(BURST), "rate": "0.001", "max_connections_per_address": "12"}
+CONNECTIONS = "stratagraph.service.settings:CONNECTION_LIMITS"
+FAIR_USE = "stratagraph.service.settings:FAIR_USE"
+CONSTANTS = json.dumps(
+    {
+        CONNECTIONS: {"connections": 12, "header_s": 1.0, "body_s": 1.0, "idle_s": 1.0},
+        FAIR_USE: {"deadline_s": 2.0},
+    }
+)
 HEALTH = "{ health { version } a: health { version } b: health { version } }"
 
 
@@ -38,8 +45,7 @@ def limited(database_url: str, tmp_path: Path) -> Iterator[Service]:
     with running(
         database_url=database_url,
         data_dir=str(tmp_path / "data"),
-        max_connections="12",
-        max_connections_per_address="12",
+        constants=CONSTANTS,
         **SETTINGS,
     ) as service:
         yield service
@@ -81,7 +87,9 @@ async def test_processes_share_the_budget_and_a_killed_one_gives_its_lease_back(
     cost = first["extensions"]["cost"]
     assert cost["maximum"] == BURST
     assert cost["available"] == pytest.approx(BURST - cost["requested"], abs=1)
-    with running(database_url=database_url, data_dir=str(tmp_path / "second"), **SETTINGS) as second:
+    with running(
+        database_url=database_url, data_dir=str(tmp_path / "second"), constants=CONSTANTS, **SETTINGS
+    ) as second:
         two = client_of(second, http)
         paid: float = cost["requested"]
         limited.kill()
@@ -277,8 +285,9 @@ async def test_a_flood_of_requests_is_slowed_down_before_its_credential_is_check
             running(
                 database_url=database_url,
                 data_dir=str(tmp_path / "data"),
-                request_rate="0.01",
-                request_burst="5",
+                rate="0.001",  # which allows fewer requests than the least, set here
+                burst="100",
+                constants=json.dumps({FAIR_USE: {"requests": {"per_second": 0.01, "burst": 5}}}),
             )
         )
         async with httpx.AsyncClient(timeout=30) as http:

@@ -369,7 +369,7 @@ async def test_an_external_database_needs_a_master_key_or_encryption_off(databas
         (env, "stratagraph keys generate"),
         (env | {"STRATAGRAPH_MASTER_KEY": "hunter2"}, "base64 of 32 bytes"),
         (env | {"STRATAGRAPH_MASTER_KEY": key, "STRATAGRAPH_MASTER_KEY_HOOK": "a:b"}, "set only one of"),
-        (env | {"STRATAGRAPH_MASTER_KEY_FILE": str(tmp_path / "none")}, "cannot be read"),
+        (env | {"STRATAGRAPH_SECRETS_DIR": str(tmp_path / "none")}, "cannot be read"),
         (env | {"STRATAGRAPH_MASTER_KEY_HOOK": "no_such_module:x"}, "is not a module:factory"),
         (env | {"STRATAGRAPH_ENCRYPT_FROM": "sometimes"}, "STRATAGRAPH_ENCRYPT_FROM"),
     ]

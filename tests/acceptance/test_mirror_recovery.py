@@ -233,7 +233,8 @@ async def test_a_service_whose_neo4j_is_down_answers_from_sql_and_reports_the_ou
 async def test_health_fails_once_the_mirror_is_late_and_the_service_stays_ready(
     settings: dict[str, str],
 ) -> None:
-    with running(**settings, neo4j_uri="bolt://127.0.0.1:1", max_lag_s="0.5") as service:
+    constants = json.dumps({"stratagraph.service.runtime:HEALTH": {"max_lag_s": 0.5}})
+    with running(**settings, neo4j_uri="bolt://127.0.0.1:1", constants=constants) as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=30) as http:
             client = Client(http, service.url)

@@ -28,6 +28,7 @@ CAPTURE = """mutation($text: String!) { captureMemory(input: {source: "test", so
 ASK = """query($text: String!) { retrieveGraph(input: {taskDescriptor: $text}) { ... on RetrieveGraphSuccess {
   nodes { record { text } } } } }"""
 HEALTH = "{ health { ok checks { name ok detail } } }"
+HANG_S = "stratagraph.service.processes.group:HANG_S"
 
 
 @pytest.fixture
@@ -215,7 +216,7 @@ async def test_a_standby_is_told_while_reads_go_on_and_its_promotion_brings_writ
 async def test_a_hanging_worker_is_told_and_replaced(database_url: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     given = {"database_url": database_url, "single_user": "on", "data_dir": str(tmp_path / "data"), "workers": "2"}
-    with running(log=str(log), hang_timeout_s="2", **given) as service:
+    with running(log=str(log), constants=json.dumps({HANG_S: 2.0}), **given) as service:
         url = service.url
         assert url is not None
 

@@ -38,7 +38,7 @@ from stratagraph.memory.retrieve.candidates import CANDIDATES, FOR_NEWEST
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.request import check as check_retrieval
 from stratagraph.memory.revise import request as revise_request
-from stratagraph.service.settings import Settings
+from stratagraph.service.settings import PREFIX, Settings
 from stratagraph.store.feed import settling
 from stratagraph.store.feed.leases import LEASE_S
 from stratagraph.store.feed.snapshots import SHARDS
@@ -236,6 +236,33 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
         ),
         *("Census", "Embeddings", "Artifacts", "Encryption", "Erasure", "Jobs"),
     ]
+
+
+def test_the_page_of_settings_lists_each_of_them_once_with_its_default() -> None:
+    rows = [
+        row for head, rows in tables_of((DOCS / "settings.md").read_text()) if head[0] == "variable" for row in rows
+    ]
+    assert sorted(code_in(row[0])[0] for row in rows) == sorted(
+        f"{PREFIX}{name.upper()}" for name in Settings.model_fields
+    )
+    for variable, default, _ in rows:
+        field = Settings.model_fields[code_in(variable)[0].removeprefix(PREFIX).lower()]
+        if isinstance(field.default, str | int | float | Path):
+            shown = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
+            assert default == f"`{shown}`", variable
+        else:
+            assert default, variable
+    limits = Settings.load({}).fair_use
+    stated = {code_in(row[0])[0]: [number(one) for one in re.findall(r"[\d,]*\d", row[1])] for row in rows}
+    assert stated[f"{PREFIX}RATE"] == [limits.rate.per_second, limits.single_user_rate.per_second]
+    assert stated[f"{PREFIX}BURST"] == [limits.rate.burst, limits.single_user_rate.burst]
+
+
+@pytest.mark.parametrize("page", WITH_LINKS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_setting_that_a_page_names_exists(page: Path) -> None:
+    named = set(re.findall(rf"\b{PREFIX}([A-Z0-9]+(?:_[A-Z0-9]+)*)", page.read_text()))
+    known = {name.upper() for name in Settings.model_fields}
+    assert {one for one in named if not one.startswith("TEST_")} <= known
 
 
 def test_every_error_code_is_in_the_specification_with_what_a_retry_does() -> None:

@@ -24,8 +24,7 @@ async def open_vault(settings: Settings, database: Database, *, previous: Master
             "No master key is set. STRATAGRAPH_DATABASE_URL names a database of your own, and records of sensitivity"
             f" {settings.encrypt_from} and above (STRATAGRAPH_ENCRYPT_FROM) are encrypted. Make a key with"
             " `stratagraph keys generate`, store it apart from the database and its backups, and set"
-            " STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE or STRATAGRAPH_MASTER_KEY_HOOK; or set"
-            " STRATAGRAPH_ENCRYPT_FROM=off."
+            " STRATAGRAPH_MASTER_KEY or STRATAGRAPH_MASTER_KEY_HOOK; or set STRATAGRAPH_ENCRYPT_FROM=off."
         )
     previous = previous or previous_from_settings(settings)
     vault = Vault(database, master, previous=previous, seal_from=settings.encryption_level)
@@ -37,8 +36,6 @@ def from_settings(settings: Settings) -> MasterKey | None:
     """Return the master key that the settings name; None if they name none. Raises Misconfigured if it is not one."""
     if settings.master_key is not None:
         return from_text(settings.master_key.get_secret_value(), where="STRATAGRAPH_MASTER_KEY")
-    if settings.master_key_file is not None:
-        return from_file(settings.master_key_file, where="STRATAGRAPH_MASTER_KEY_FILE")
     if settings.master_key_hook is not None:
         return from_hook(settings.master_key_hook, where="STRATAGRAPH_MASTER_KEY_HOOK")
     return None

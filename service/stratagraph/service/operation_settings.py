@@ -7,25 +7,14 @@ from pydantic_settings import BaseSettings
 
 
 class OperationSettings(BaseSettings):
-    """What an operator sets about health, metrics, traces and stops."""
+    """What an operator sets about metrics, traces and stops."""
 
-    max_lag_s: float = Field(
-        default=300.0,
-        gt=0,
-        description="seconds that the mirror may be behind, or without a working worker or leader, before `health` and"
-        " `/healthz` fail",
-    )
     drain_s: float = Field(
         default=0.0,
         ge=0,
         le=600,
         description="seconds between SIGTERM, from which `/readyz` answers 503, and the end of accepting connections;"
         " behind a load balancer, longer than it takes to notice",
-    )
-    hang_timeout_s: float = Field(
-        default=15.0,
-        gt=0,
-        description="seconds without a heartbeat after which one of several processes is killed and replaced",
     )
     metrics_port: int | None = Field(
         default=None,

@@ -62,6 +62,8 @@ from stratagraph.store.postgres.database import WORKER_POOL_SIZE, Database
 from stratagraph.store.postgres.migrating import migrate
 from stratagraph.store.postgres.partitions import make_days
 
+HEALTH = HealthConfig()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
@@ -196,7 +198,7 @@ async def open_runtime(
         # Before the first write: a day whose rows are in the default partition cannot be made any more.
         await make_days(database, clock.now().date())
         mirror = await stack.enter_async_context(mirror_of(settings))
-        directory = Directory(database, vault, max_free_predicates=settings.max_free_predicates)
+        directory = Directory(database, vault)
         feed = mirror_feed(database)
         freshness = MirrorFreshness(database, CONSUMER)
         engines = await stack.enter_async_context(
@@ -222,7 +224,7 @@ async def open_runtime(
         capture = Capture(database, directory, clock, Policy.load(settings.policy_file))
         failed_captures = FailedCaptures(database, directory, clock, capture)
         extractor = await open_extractor(stack, settings)
-        limits = Limits(requests=settings.extractor_requests, tokens=settings.extractor_tokens)
+        limits = Limits(tokens=settings.extractor_tokens)
         learning = Learning(
             database,
             directory,
@@ -240,7 +242,6 @@ async def open_runtime(
             owner=owner,
             embedder=embedder,
             consolidate_every_s=settings.consolidate_every_s,
-            keep_unlearned=settings.keep_unlearned,
         )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
         if migrated.is_upgrade:
@@ -258,7 +259,7 @@ async def open_runtime(
             measurements,
             database,
             directory,
-            HealthConfig(max_lag_s=settings.max_lag_s),
+            HEALTH,
             database_problem=(lambda: supervisor.problem) if supervisor is not None else lambda: None,
             processes=processes,
             questions=questions,
@@ -276,7 +277,7 @@ async def open_runtime(
             lookup=Lookup(database, directory, clock),
             revision=Revision(database, directory, clock),
             erasure=Erasure(database, directory, clock, artifacts),
-            forgetting=Forgetting(database, directory, clock, keep_unlearned=settings.keep_unlearned),
+            forgetting=Forgetting(database, directory, clock),
             explore=Explore(database, directory, clock, engines),
             duplicates=DuplicateReview(database, directory, clock),
             predicates=Predicates(database, directory),

@@ -31,7 +31,7 @@ from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, o
 from stratagraph.service.local_server import serve_local
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.processes.board import Member
-from stratagraph.service.processes.group import Group
+from stratagraph.service.processes.group import HANG_S, Group
 from stratagraph.service.processes.shares import check_connections, settings_of_worker
 from stratagraph.service.runtime import Runtime
 from stratagraph.service.settings import Part, Settings
@@ -105,7 +105,7 @@ def serve(
             listeners=listeners,
             work=work,
             drain_s=settings.drain_s,
-            hang_s=settings.hang_timeout_s,
+            hang_s=HANG_S,
         )
         return group.run(ready)
 

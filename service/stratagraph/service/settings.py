@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -19,23 +20,19 @@ from stratagraph.service.connections import ConnectionLimits
 from stratagraph.service.learning_settings import LearningSettings
 from stratagraph.service.operation_settings import OperationSettings
 from stratagraph.service.processes.cores import cores
-from stratagraph.service.secret_files import secret_in
-from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
+from stratagraph.service.removed_settings import advice_on_removed
+from stratagraph.service.secret_files import secrets_in
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import Misconfigured
 
 PREFIX = "STRATAGRAPH_"
-_FAIR_USE, _CONNECTIONS = FairUse(), ConnectionLimits()  # the defaults
+FAIR_USE, CONNECTION_LIMITS = FairUse(), ConnectionLimits()  # the limits that no setting changes, and the defaults
 Part = Literal["api", "sync", "jobs"]
+POINTS_PER_REQUEST = 5  # of a budget: a credential may send as many requests as its budget allows at this cost
 MOST_WORKERS = 8  # unless the settings name a number
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
-# Each may be given as NAME, or in a file that NAME_FILE names, as Docker and Kubernetes hand out secrets.
-_IN_FILES = (
-    *("database_url", "owner_database_url", "worker_database_url", "neo4j_password", "previous_master_key"),
-    *("embedder_key", "extractor_key"),
-)
 
 
 class Settings(LearningSettings, OperationSettings):
@@ -62,6 +59,11 @@ class Settings(LearningSettings, OperationSettings):
     word_cache_mb: int = Field(
         default=256, ge=0, le=65_536, description="memory of each process for the word index, in megabytes"
     )
+    secrets_dir: Path | None = Field(
+        default=None,
+        description="directory of files, each named after a setting and containing its value, as Docker and Kubernetes"
+        " mount secrets",
+    )
     database_url: SecretStr | None = Field(
         default=None,
         description="PostgreSQL ≥ 16 with pgvector, pg_trgm, btree_gist and btree_gin, instead of the embedded one",
@@ -73,13 +75,9 @@ class Settings(LearningSettings, OperationSettings):
     worker_database_url: SecretStr | None = Field(
         default=None, description="the same database with the login for background work; default: DATABASE_URL"
     )
-    database_url_file: Path | None = Field(default=None, description="file that contains DATABASE_URL")
-    owner_database_url_file: Path | None = Field(default=None, description="file that contains OWNER_DATABASE_URL")
-    worker_database_url_file: Path | None = Field(default=None, description="file that contains WORKER_DATABASE_URL")
     neo4j_uri: str | None = Field(default=None, description="bolt:// or neo4j:// address of the mirror")
     neo4j_user: str | None = Field(default=None, description="user name at Neo4j; without one, no authentication")
     neo4j_password: SecretStr | None = Field(default=None, description="password at Neo4j")
-    neo4j_password_file: Path | None = Field(default=None, description="file that contains NEO4J_PASSWORD")
     neo4j_database: str = Field(default="neo4j", description="database at Neo4j")
     single_user: Literal["auto", "on", "off"] = Field(
         default="auto",
@@ -100,14 +98,12 @@ class Settings(LearningSettings, OperationSettings):
     master_key: SecretStr | None = Field(
         default=None, description="master key, base64 of 32 bytes; `stratagraph keys generate` makes one"
     )
-    master_key_file: Path | None = Field(default=None, description="file that contains the master key")
     master_key_hook: str | None = Field(
         default=None, description="module:factory of a master key in a key management service"
     )
     previous_master_key: SecretStr | None = Field(
         default=None, description="the old master key, for `stratagraph keys rotate` to exchange it"
     )
-    previous_master_key_file: Path | None = Field(default=None, description="file that contains PREVIOUS_MASTER_KEY")
     mirror_names_up_to: Literal["public", "low", "medium", "high"] = Field(
         default="low", description="records above this sensitivity are mirrored without a name"
     )
@@ -122,89 +118,32 @@ class Settings(LearningSettings, OperationSettings):
     artifact_url: str | None = Field(
         default=None, description="storage of artifacts instead of data_dir/artifacts: file:///, s3://, gs:// or az://"
     )
-    max_free_predicates: int = Field(
-        default=MAX_FREE_PREDICATES,
-        ge=0,
-        le=MAX_PREDICATES,
-        description="different predicates of its own that one credential may use in references",
-    )
     artifact_max_bytes: int = Field(
         default=64 << 20, ge=1, le=1 << 30, description="size limit of an artifact in bytes, at most 1 GiB"
     )
-    rate: float = Field(
-        default=_FAIR_USE.rate.per_second, gt=0, description="points per second that flow into a credential's budget"
+    rate: float | None = Field(
+        default=None,
+        gt=0,
+        description="points per second that flow into a credential's budget; default:"
+        f" {FAIR_USE.rate.per_second:g}, and {FAIR_USE.single_user_rate.per_second:g} in single-user mode",
     )
-    burst: float = Field(
-        default=_FAIR_USE.rate.burst,
+    burst: float | None = Field(
+        default=None,
         ge=100,
-        description="points that a full budget holds, and the most that one operation may cost",
-    )
-    request_rate: float = Field(
-        default=_FAIR_USE.requests.per_second, gt=0, description="requests per second of a credential to one process"
-    )
-    request_burst: float = Field(
-        default=_FAIR_USE.requests.burst, ge=1, description="requests of a credential at once to one process"
-    )
-    single_user_rate: float = Field(
-        default=_FAIR_USE.single_user_rate.per_second, gt=0, description="the same as RATE, in single-user mode"
-    )
-    single_user_burst: float = Field(
-        default=_FAIR_USE.single_user_rate.burst, ge=100, description="the same as BURST, in single-user mode"
-    )
-    deadline_s: float = Field(
-        default=_FAIR_USE.deadline_s, gt=0, le=600, description="seconds after which an operation is stopped"
-    )
-    heavy_operations: int = Field(
-        default=_FAIR_USE.heavy, ge=1, le=100, description="heavy operations that one process runs at a time"
-    )
-    operations: int = Field(
-        default=_FAIR_USE.running, ge=1, le=1_000, description="operations that one process runs at a time"
-    )
-    operations_per_credential: int = Field(
-        default=_FAIR_USE.running_share, ge=1, le=1_000, description="of these, for one credential"
-    )
-    waiting_per_credential: int = Field(
-        default=_FAIR_USE.waiting,
-        ge=0,
-        le=10_000,
-        description="operations of one credential that may wait in one process; more are refused",
+        description="points that a full budget holds, and the most that one operation may cost; default:"
+        f" {FAIR_USE.rate.burst:g}, and {FAIR_USE.single_user_rate.burst:g} in single-user mode",
     )
     database_connections: int = Field(
-        default=_FAIR_USE.connections,
+        default=FAIR_USE.connections,
         ge=1,
         le=1_000,
         description="database connections for operations, divided among the workers",
     )
-    database_connections_per_credential: int = Field(
-        default=_FAIR_USE.connections_share, ge=1, le=1_000, description="of these, for one credential"
-    )
-    transfers: int = Field(
-        default=_FAIR_USE.transfers,
-        ge=1,
-        le=1_000,
-        description="artifacts and large request bodies that one process transfers at a time",
-    )
-    transfers_per_credential: int = Field(
-        default=_FAIR_USE.transfers_share, ge=1, le=1_000, description="of these, for one credential"
-    )
-    max_connections: int = Field(
-        default=_CONNECTIONS.connections, ge=1, description="client connections of one process"
-    )
     max_connections_per_address: int = Field(
-        default=_CONNECTIONS.per_address,
+        default=CONNECTION_LIMITS.per_address,
         ge=1,
-        description="of these, from one client address; behind a proxy, set it to MAX_CONNECTIONS",
-    )
-    header_timeout_s: float = Field(
-        default=_CONNECTIONS.header_s, gt=0, description="seconds within which a request's headers must arrive"
-    )
-    body_timeout_s: float = Field(
-        default=_CONNECTIONS.body_s,
-        gt=0,
-        description="seconds within which a request's body must arrive; an artifact's has ten times as many",
-    )
-    idle_timeout_s: float = Field(
-        default=_CONNECTIONS.idle_s, gt=0, description="seconds after which a kept connection without requests ends"
+        le=CONNECTION_LIMITS.connections,
+        description=f"client connections of one process from one address, of {CONNECTION_LIMITS.connections} in all",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="least severe log events that are written"
@@ -212,16 +151,20 @@ class Settings(LearningSettings, OperationSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def secrets_in_files(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def add_secrets(cls, given: dict[str, Any]) -> dict[str, Any]:
+        directory = given.get("secrets_dir")
+        if directory is None:
+            return given
+        known = [name for name in cls.model_fields if name != "secrets_dir"]
         read = {}
-        for name in _IN_FILES:
-            path = given.get(f"{name}_file")
-            if path is None:
-                continue
-            if given.get(name) is not None:
-                raise ValueError(f"set only one of {_variable(name)} and {_variable(name)}_FILE")
-            read[name] = secret_in(Path(path), f"{_variable(name)}_FILE")
-        return given | read
+        for path, text in secrets_in(Path(directory), PREFIX):
+            name = path.name.lower().removeprefix(PREFIX.lower())
+            if name not in known:
+                raise ValueError(f"{path}: {_advice_on(name.upper(), known)}")
+            if given.get(name) is not None or name in read:
+                raise ValueError(f"{_variable(name)} is set twice: keep only one of the variable and {path}")
+            read[name] = text
+        return {**given, **read}
 
     @field_validator("data_dir", "cache_dir")
     @classmethod
@@ -257,11 +200,8 @@ class Settings(LearningSettings, OperationSettings):
 
     @model_validator(mode="after")
     def master_key_is_set_once(self) -> Self:
-        given = [self.master_key, self.master_key_file, self.master_key_hook]
-        if sum(one is not None for one in given) > 1:
-            raise ValueError(
-                "set only one of STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE and STRATAGRAPH_MASTER_KEY_HOOK"
-            )
+        if self.master_key is not None and self.master_key_hook is not None:
+            raise ValueError("set only one of STRATAGRAPH_MASTER_KEY and STRATAGRAPH_MASTER_KEY_HOOK")
         return self
 
     @model_validator(mode="after")
@@ -313,32 +253,33 @@ class Settings(LearningSettings, OperationSettings):
 
     @property
     def fair_use(self) -> FairUse:
-        """The limits of fair use of one process."""
-        return FairUse(
-            rate=Rate(per_second=self.rate, burst=self.burst),
-            requests=Rate(per_second=self.request_rate, burst=self.request_burst),
-            single_user_rate=Rate(per_second=self.single_user_rate, burst=self.single_user_burst),
-            deadline_s=self.deadline_s,
-            heavy=self.heavy_operations,
-            running=self.operations,
-            running_share=self.operations_per_credential,
-            waiting=self.waiting_per_credential,
-            transfers=self.transfers,
-            transfers_share=self.transfers_per_credential,
+        """The limits of fair use of one process. Larger budgets also allow more requests per second."""
+        rate = self._rate(FAIR_USE.rate)
+        requests = Rate(
+            per_second=max(FAIR_USE.requests.per_second, rate.per_second / POINTS_PER_REQUEST),
+            burst=max(FAIR_USE.requests.burst, rate.burst / (5 * POINTS_PER_REQUEST)),
+        )
+        return replace(
+            FAIR_USE,
+            rate=rate,
+            requests=requests,
+            single_user_rate=self._rate(FAIR_USE.single_user_rate),
             connections=self.database_connections,
-            connections_share=self.database_connections_per_credential,
+            connections_share=max(
+                1, round(FAIR_USE.connections_share * self.database_connections / FAIR_USE.connections)
+            ),
+        )
+
+    def _rate(self, default: Rate) -> Rate:
+        return Rate(
+            per_second=default.per_second if self.rate is None else self.rate,
+            burst=default.burst if self.burst is None else self.burst,
         )
 
     @property
     def connection_limits(self) -> ConnectionLimits:
         """The limits on the API's client connections."""
-        return ConnectionLimits(
-            connections=self.max_connections,
-            per_address=self.max_connections_per_address,
-            header_s=self.header_timeout_s,
-            body_s=self.body_timeout_s,
-            idle_s=self.idle_timeout_s,
-        )
+        return replace(CONNECTION_LIMITS, per_address=self.max_connections_per_address)
 
     @classmethod
     def load(cls, environment: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
@@ -347,17 +288,10 @@ class Settings(LearningSettings, OperationSettings):
         Raises Misconfigured naming each variable that is unknown or has an invalid value.
         """
         environment = os.environ if environment is None else environment
-        known = [name.upper() for name in cls.model_fields]
         for name in environment:
             own = name.removeprefix(PREFIX)
-            if name.startswith(PREFIX) and own not in known and not name.startswith(_OTHERS):
-                close = difflib.get_close_matches(own, known, n=1)
-                hint = (
-                    f"did you mean {PREFIX}{close[0]}?"
-                    if close
-                    else f"known settings: {', '.join(PREFIX + one for one in sorted(known))}"
-                )
-                raise Misconfigured(f"{name}: unknown setting. Correct its name or unset it; {hint}")
+            if name.startswith(PREFIX) and own.lower() not in cls.model_fields and not name.startswith(_OTHERS):
+                raise Misconfigured(f"{name}: {_advice_on(own, cls.model_fields)}")
         try:
             return cls(**overrides)
         except ValidationError as error:
@@ -366,6 +300,16 @@ class Settings(LearningSettings, OperationSettings):
                 for item in error.errors(include_url=False, include_input=False)
             )
             raise Misconfigured(problems.replace("Value error, ", "")) from error
+
+
+def _advice_on(name: str, known: Iterable[str]) -> str:
+    """Return what to do about a setting of this name, which is not one of the `known`; names without the prefix."""
+    if (removed := advice_on_removed(name)) is not None:
+        return removed
+    names = sorted(one.upper() for one in known)
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {PREFIX}{close[0]}?" if close else f"known settings: {', '.join(map(_variable, names))}"
+    return f"unknown setting. Correct its name or unset it; {hint}"
 
 
 def _correction(message: str) -> str:

@@ -33,7 +33,7 @@ from fix_service import Service, run_command, running
 MODES = {"one-by-one": None, "batches-of-seed-7": 7}
 KEYS = {"agent": "medium", "owner": "hyper"}  # name of the credential: its ceiling
 # An agent plays a week within seconds.
-UNHURRIED = {"rate": "1000000", "burst": "1000000", "request_rate": "10000", "request_burst": "10000"}
+UNHURRIED = {"rate": "1000000", "burst": "1000000"}
 PROMPT_TOKENS = 500  # of a short rendering
 LEAST_RENDERED = 0.95  # share of the answerable questions whose needed record must be in it
 FOUND_EARLY = {1: 0.70, 3: 0.90, 10: 0.97}  # place among the nodes: share of the questions

@@ -24,6 +24,7 @@ import yaml
 
 ROOT = Path(__file__).parents[3]
 SECRETS = {"postgres_password", "database_url", "neo4j_password", "neo4j_auth", "master_key"}
+OF_SERVICE = {"database_url", "neo4j_password", "master_key"}  # which are mounted under the names of its settings
 MOUNTED = "/run/secrets/"
 
 DURATION = {"type": "string", "pattern": r"^\d+(ms|s|m)$"}
@@ -217,13 +218,16 @@ def test_the_secrets_are_random_closed_to_other_users_and_kept(secrets: Path, tm
 
 
 def test_every_secret_is_declared_mounted_and_read(compose: dict[str, Any]) -> None:
-    assert {name: one["file"] for name, one in compose["secrets"].items()} == {
-        name: f"./secrets/{name}" for name in SECRETS
-    }
+    mounted = {f"stratagraph_{name}" if name in OF_SERVICE else name: f"./secrets/{name}" for name in SECRETS}
+    assert {name: one["file"] for name, one in compose["secrets"].items()} == mounted
     for name, service in compose["services"].items():
         read = {value.removeprefix(MOUNTED) for value in service["environment"].values() if value.startswith(MOUNTED)}
-        assert read == set(service["secrets"]) <= SECRETS, name
-    assert {name for service in compose["services"].values() for name in service["secrets"]} == SECRETS
+        if name == "stratagraph":
+            assert f"{service['environment']['STRATAGRAPH_SECRETS_DIR']}/" == MOUNTED
+            assert {f"STRATAGRAPH_{one.upper()}" for one in OF_SERVICE} <= setting_names()
+            read = {f"stratagraph_{one}" for one in OF_SERVICE}
+        assert read == set(service["secrets"]) <= set(mounted), name
+    assert {name for service in compose["services"].values() for name in service["secrets"]} == set(mounted)
 
 
 def test_no_secret_is_in_the_file_the_environment_or_a_command(compose: dict[str, Any], text: str) -> None:
@@ -231,26 +235,30 @@ def test_no_secret_is_in_the_file_the_environment_or_a_command(compose: dict[str
     for service in compose["services"].values():
         for variable, value in service["environment"].items():
             if re.search("PASSWORD|KEY|AUTH|TOKEN|SECRET|_URL", variable):
-                assert value.startswith(MOUNTED), variable
+                assert f"{value}/".startswith(MOUNTED), variable
 
 
 def test_the_settings_are_accepted_and_require_a_credential(
-    compose: dict[str, Any], secrets: Path, monkeypatch: pytest.MonkeyPatch
+    compose: dict[str, Any], secrets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from stratagraph.service.settings import Settings
-    from stratagraph.store.keys.sealing.master import from_file
+    from stratagraph.store.keys.sealing.master import from_text
 
     for name in setting_names():
         monkeypatch.delenv(name, raising=False)
+    mounted = tmp_path / "run-secrets"
+    mounted.mkdir()
+    for name in compose["services"]["stratagraph"]["secrets"]:
+        (mounted / name).symlink_to(secrets / Path(compose["secrets"][name]["file"]).name)
     for name, value in compose["services"]["stratagraph"]["environment"].items():
-        monkeypatch.setenv(name, value.replace(MOUNTED, f"{secrets}/"))
+        monkeypatch.setenv(name, str(mounted) if name == "STRATAGRAPH_SECRETS_DIR" else value)
     settings = Settings.load()
     assert settings.is_single_user is False
     assert settings.neo4j_uri == "bolt://neo4j:7687"
     assert settings.neo4j_password is not None
     assert settings.neo4j_password.get_secret_value() == (secrets / "neo4j_password").read_text()
-    assert settings.master_key_file is not None
-    assert from_file(settings.master_key_file, where="the secret").name.startswith("local:")
+    assert settings.master_key is not None
+    assert from_text(settings.master_key.get_secret_value(), where="the secret").name.startswith("local:")
     password = (secrets / "postgres_password").read_text()
     postgres = compose["services"]["postgres"]["environment"]
     assert settings.database_url is not None

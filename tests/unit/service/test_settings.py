@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stratagraph.memory.learning.extraction.limits import Limits
+from stratagraph.service.health import HealthConfig
+from stratagraph.service.processes.group import HANG_S
+from stratagraph.service.removed_settings import REMOVED
 from stratagraph.service.settings import Settings
+from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
+from stratagraph.store.keys.directory import MAX_FREE_PREDICATES
+from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.errors import Misconfigured
 
 
@@ -83,22 +92,102 @@ def test_passwords_are_not_in_the_repr_of_the_settings() -> None:
         ("previous_master_key", "aGk="),
     ],
 )
-def test_a_secret_may_be_in_a_file(tmp_path: Path, name: str, secret: str) -> None:
-    file = tmp_path / "secret"
+@pytest.mark.parametrize("spelling", [str.lower, str.upper])
+def test_a_secret_may_be_in_a_file(tmp_path: Path, name: str, secret: str, spelling: Callable[[str], str]) -> None:
+    file = tmp_path / spelling(f"stratagraph_{name}")
     file.write_text(f"{secret}\r\n")
     others = {"database_url": "postgresql://x"} if name.endswith("r_database_url") else {}
-    settings = Settings.load({}, **others, **{f"{name}_file": file})
+    settings = Settings.load({}, **others, secrets_dir=tmp_path)
     assert getattr(settings, name).get_secret_value() == secret
     assert secret not in repr(settings)
-    with pytest.raises(Misconfigured, match=f"set only one of STRATAGRAPH_{name.upper()} and") as caught:
-        Settings.load({}, **others | {name: secret}, **{f"{name}_file": file})
+    with pytest.raises(Misconfigured, match=f"STRATAGRAPH_{name.upper()} is set twice") as caught:
+        Settings.load({}, **others | {name: secret}, secrets_dir=tmp_path)
     assert secret not in caught.value.message
     for content, complaint in ((b"", "is empty"), (b"\xff\xfe", "not text"), (None, "cannot be read")):
-        file.unlink(missing_ok=True)
+        file.unlink()
         if content is not None:
             file.write_bytes(content)
-        with pytest.raises(Misconfigured, match=f"STRATAGRAPH_{name.upper()}_FILE: .*{complaint}"):
-            Settings.load({}, **others, **{f"{name}_file": file})
+        else:
+            file.mkdir()
+        with pytest.raises(Misconfigured, match=f"{file.name} .*{complaint}"):
+            Settings.load({}, **others, secrets_dir=tmp_path)
+
+
+def test_a_directory_of_secrets_is_refused_if_a_file_is_no_setting_and_if_there_is_none(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match=r"STRATAGRAPH_SECRETS_DIR: .*/none cannot be read"):
+        Settings.load({}, secrets_dir=tmp_path / "none")
+    (tmp_path / "database_url").write_text("postgresql://x")  # without the prefix, a file may be of something else
+    with pytest.raises(Misconfigured, match="no file whose name begins with STRATAGRAPH_"):
+        Settings.load({}, secrets_dir=tmp_path)
+    for name, complaint in (
+        ("stratagraph_databse_url", "did you mean STRATAGRAPH_DATABASE_URL"),
+        ("STRATAGRAPH_SECRETS_DIR", "unknown setting"),
+        ("STRATAGRAPH_DATABASE_URL_FILE", "this setting was removed"),
+    ):
+        file = tmp_path / name
+        file.write_text("s3cret")
+        with pytest.raises(Misconfigured, match=f"{name}: .*{complaint}") as caught:
+            Settings.load({}, secrets_dir=tmp_path)
+        assert "s3cret" not in caught.value.message
+        file.unlink()
+
+
+def test_a_setting_that_was_removed_is_refused_with_what_to_do() -> None:
+    with pytest.raises(Misconfigured, match=r"stratagraph_master_key, .* STRATAGRAPH_SECRETS_DIR"):
+        Settings.load({"STRATAGRAPH_MASTER_KEY_FILE": "/x"})
+    for name, instead in REMOVED.items():
+        assert name.lower() not in Settings.model_fields
+        with pytest.raises(Misconfigured, match=f"^STRATAGRAPH_{name}: this setting was removed; unset it. ") as caught:
+            Settings.load({f"STRATAGRAPH_{name}": "1"})
+        assert instead in caught.value.message
+        named = re.findall(r"STRATAGRAPH_([A-Z_]+)", instead)
+        assert {one.lower() for one in named} <= set(Settings.model_fields), name
+
+
+def test_the_values_at_which_removed_settings_are_fixed_are_those_of_the_code() -> None:
+    fair, clients = Settings.load({}).fair_use, Settings.load({}).connection_limits
+    fixed = {
+        "DEADLINE_S": fair.deadline_s,
+        "EXTRACTOR_REQUESTS": Limits().requests,
+        "HANG_TIMEOUT_S": HANG_S,
+        "HEAVY_OPERATIONS": fair.heavy,
+        "KEEP_UNLEARNED_DAYS": KEEP_UNLEARNED.days,
+        "MAX_CONNECTIONS": clients.connections,
+        "MAX_FREE_PREDICATES": MAX_FREE_PREDICATES,
+        "MAX_LAG_S": HealthConfig().max_lag_s,
+        "OPERATIONS": fair.running,
+        "OPERATIONS_PER_CREDENTIAL": fair.running_share,
+        "TRANSFERS": fair.transfers,
+        "TRANSFERS_PER_CREDENTIAL": fair.transfers_share,
+        "WAITING_PER_CREDENTIAL": fair.waiting,
+        "REQUEST_RATE": fair.requests.per_second,
+        "REQUEST_BURST": fair.requests.burst,
+        "HEADER_TIMEOUT_S": clients.header_s,
+        "BODY_TIMEOUT_S": clients.body_s,
+        "IDLE_TIMEOUT_S": clients.idle_s,
+    }
+    for name, instead in REMOVED.items():
+        found = re.search(r"fixed at ([\d,]+)", instead)
+        assert (found is not None) is (name in fixed), name
+        assert found is None or float(found[1].replace(",", "")) == fixed[name], name
+    assert 10 * fair.connections_share == 3 * fair.connections  # three tenths
+
+
+@given(rate=st.floats(0.001, 1e7), burst=st.floats(100, 1e9))
+def test_a_larger_budget_allows_more_requests_and_a_smaller_one_no_fewer(rate: float, burst: float) -> None:
+    usual, set_ = Settings.load({}).fair_use, Settings.load({}, rate=rate, burst=burst).fair_use
+    assert (set_.rate, set_.single_user_rate) == (Rate(per_second=rate, burst=burst),) * 2
+    assert set_.requests.per_second == pytest.approx(max(100, rate / 5))
+    assert set_.requests.burst == pytest.approx(max(200, burst / 25))
+    assert (usual.rate, usual.single_user_rate, usual.requests) == (
+        Rate(per_second=500, burst=5_000),
+        Rate(per_second=5_000, burst=100_000),
+        Rate(per_second=100, burst=200),
+    )
+
+
+def test_there_are_few_enough_settings_to_read() -> None:
+    assert len(Settings.model_fields) <= 50
 
 
 @pytest.mark.parametrize("name", ["embedder", "extractor"])
@@ -125,10 +214,9 @@ def test_an_endpoint_has_a_password_in_its_address_or_a_key_and_not_both(
     assert f"{user_info}@" not in caught.value.message
 
 
-def test_a_file_with_a_secret_is_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "database_url"
-    file.write_text("postgresql://u:hunter2@h/d\n")
-    monkeypatch.setenv("STRATAGRAPH_DATABASE_URL_FILE", str(file))
+def test_the_directory_of_secrets_is_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "stratagraph_database_url").write_text("postgresql://u:hunter2@h/d\n")
+    monkeypatch.setenv("STRATAGRAPH_SECRETS_DIR", str(tmp_path))
     settings = Settings.load()
     assert settings.database_url is not None
     assert settings.database_url.get_secret_value() == "postgresql://u:hunter2@h/d"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -20,17 +21,22 @@ def settings(**given: object) -> Settings:
     return Settings.load({}, **given)
 
 
-@given(workers=st.integers(1, 64), connections=st.integers(1, 200), share=st.integers(1, 50))
-def test_the_parts_of_the_workers_add_up_to_what_is_divided_and_little_more(
-    workers: int, connections: int, share: int
-) -> None:
-    divided = settings(workers=workers, database_connections=connections, database_connections_per_credential=share)
+@given(workers=st.integers(1, 64), connections=st.integers(1, 200))
+def test_the_parts_of_the_workers_add_up_to_what_is_divided_and_little_more(workers: int, connections: int) -> None:
+    divided = settings(workers=workers, database_connections=connections)
     own = settings_of_worker(divided)
     assert connections <= workers * own.database_connections < connections + 2 * workers
-    assert share <= workers * own.database_connections_per_credential < share + workers
-    assert own.model_copy(update={"database_connections": 0, "database_connections_per_credential": 0}) == (
-        divided.model_copy(update={"database_connections": 0, "database_connections_per_credential": 0})
-    )
+    unchanged = {"database_connections": 0}
+    assert own.model_copy(update=unchanged) == divided.model_copy(update=unchanged)
+    share = own.fair_use.connections_share
+    assert own.fair_use.connections == own.database_connections >= share >= 1
+    assert abs(share - 0.3 * own.database_connections) <= 0.5 or share == 1
+
+
+def test_by_default_a_credential_has_three_of_ten_connections_and_its_part_of_them_in_each_worker() -> None:
+    for workers in range(1, 65):
+        share = settings_of_worker(settings(workers=workers)).fair_use.connections_share
+        assert share == max(1, math.ceil(3 / workers)), workers
 
 
 def test_the_default_workers_of_any_machine_fit_in_the_embedded_database() -> None:

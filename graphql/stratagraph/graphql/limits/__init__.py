@@ -1,4 +1,4 @@
 """Fair use: the cost of an operation, the budget of each credential, and the slots that credentials share.
 
-See docs/limits.md.
+See docs/requests.md.
 """

@@ -61,7 +61,7 @@ def _text_of(settings: Settings) -> str:
         )
     if settings.master_key is not None:
         return settings.master_key.get_secret_value().strip()
-    path = settings.master_key_file or settings.data_dir / MASTER_KEY_FILE
+    path = settings.data_dir / MASTER_KEY_FILE
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -113,10 +113,9 @@ async def _check_master_keys(manifest: Manifest, masters: Sequence[MasterKey]) -
         if name not in given:
             known = f"given was {' and '.join(given)}" if given else "none was given"
             raise Misconfigured(
-                f"The backup needs the master key {name}, and {known}. Give"
-                " it with --key-file, or set STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE or"
-                " STRATAGRAPH_MASTER_KEY_HOOK (and STRATAGRAPH_PREVIOUS_MASTER_KEY, where a rotation was interrupted)."
-                " Nothing was restored."
+                f"The backup needs the master key {name}, and {known}. Give it with --key-file, or set"
+                " STRATAGRAPH_MASTER_KEY or STRATAGRAPH_MASTER_KEY_HOOK (and STRATAGRAPH_PREVIOUS_MASTER_KEY, where a"
+                " rotation was interrupted). Nothing was restored."
             )
         await given[name].unwrap(base64.b64decode(wrapped))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stratagraph.store.records.key_rotation import Rotated, Rotation
 
 app = typer.Typer(
-    help="Make a master key, list the keys that encrypt records at rest, and rotate them. docs/encryption.md explains"
+    help="Make a master key, list the keys that encrypt records at rest, and rotate them. docs/security.md explains"
     " the keys.",
     no_args_is_help=True,
 )

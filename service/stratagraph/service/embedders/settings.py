@@ -25,7 +25,6 @@ class EmbedderSettings(BaseSettings):
     )
     embedder_model: str | None = Field(default=None, description="name of the endpoint's model")
     embedder_key: SecretStr | None = Field(default=None, description="key that the endpoint asks for")
-    embedder_key_file: Path | None = Field(default=None, description="file that contains EMBEDDER_KEY")
     embedder_dimensions: int | None = Field(
         default=None,
         ge=1,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings
 
-from stratagraph.memory.learning.extraction.limits import REQUESTS, TOKENS
+from stratagraph.memory.learning.extraction.limits import TOKENS
 from stratagraph.service.endpoint_settings import check_endpoint
 
 
@@ -25,12 +24,6 @@ class ExtractorSettings(BaseSettings):
     )
     extractor_model: str | None = Field(default=None, description="name of the endpoint's model")
     extractor_key: SecretStr | None = Field(default=None, description="key that the endpoint asks for")
-    extractor_key_file: Path | None = Field(default=None, description="file that contains EXTRACTOR_KEY")
-    extractor_requests: int = Field(
-        default=REQUESTS,
-        ge=1,
-        description="requests for one tenant in one run of learning at most; the rest waits for the next run",
-    )
     extractor_tokens: int = Field(
         default=TOKENS,
         ge=1_000,

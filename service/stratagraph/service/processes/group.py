@@ -26,6 +26,7 @@ from stratagraph.service.settings import Part
 
 FIRST_PAUSE_S = 0.5  # before the second start in a row; doubles with each further one. The first is at once.
 LONGEST_PAUSE_S = 30.0
+HANG_S = 15.0  # without a heartbeat, after which a process is killed and replaced
 STOP_S = GRACE_S + 10.0  # after which a process that does not stop is killed
 _FORK = multiprocessing.get_context("fork")
 _log = structlog.get_logger(__name__)

@@ -18,9 +18,7 @@ def settings_of_worker(settings: Settings) -> Settings:
     """Return the settings of one of the workers, with its part of the connections for operations."""
     count = settings.worker_count
     connections = max(LEAST_CONNECTIONS, math.ceil(settings.database_connections / count))
-    share = max(1, math.ceil(settings.database_connections_per_credential / count))
-    changed = {"database_connections": connections, "database_connections_per_credential": share}
-    return settings.model_copy(update=changed)
+    return settings.model_copy(update={"database_connections": connections})
 
 
 def background_connections(workers: int) -> int:

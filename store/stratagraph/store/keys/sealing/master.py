@@ -1,7 +1,7 @@
 """The master key, which wraps all other keys and is never stored in the database. It is a value, a file or a hook.
 
 A hook is `module:factory`. The factory is called without arguments and returns a `MasterKey`, whose `wrap` and `unwrap`
-may call a key management service. See docs/encryption.md.
+may call a key management service. See docs/security.md.
 """
 
 from __future__ import annotations
