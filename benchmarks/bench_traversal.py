@@ -175,7 +175,7 @@ def main(
     `auto`, in turn, over the same graph in both stores.
 
     Bounds: the median of `auto` is at most 1.2 times that of the faster engine, at each number of hops, for callers
-    with all scopes and with some (docs/decisions/007-one-engine-choice.md); with up to 200,000 records (a million
+    with all scopes and with some (docs/decisions.md); with up to 200,000 records (a million
     relations) Neo4j takes at most 30 ms at three hops. Prints one JSON document on standard output; exit code 1 if a
     bound is missed.
     """

@@ -3,7 +3,7 @@
 The traces of one trial are imported and learned from; the tasks of the other trial's successful traces are asked for,
 with their instruction as the task, and the other way round. A plan is right if it has the tools of the unseen trace.
 Then each task is asked for where the task's own traces were left out, and the tools that change state are compared;
-which do is learned as well. The limits say how far the traces agree with each other. See docs/learning-plans.md.
+which do is learned as well. The limits say how far the traces agree with each other. See docs/learning.md.
 """
 
 from __future__ import annotations

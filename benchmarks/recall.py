@@ -4,7 +4,7 @@ Every turn is captured as one `agent_turn` of one thread, in order, with its dat
 `retrieveGraph` as it is. Recall at k is the share of a question's evidence among the first k turns of the answer. Then
 each signal of the ranking is switched off in turn, in this process, on a store of its own. The scenarios of the tests
 are played and asked, too. With `--embedder`, a local model finds turns and the scenarios' records by their meaning too,
-and the signals are measured with it and without. See docs/retrieval-quality.md.
+and the signals are measured with it and without. See benchmarks/README.md.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def bounds(figures: dict[str, Any]) -> list[Bound]:
 
 
 def markdown(figures: dict[str, Any], about: dict[str, Any], checked: Sequence[Bound]) -> str:
-    """Return the figures as a section of docs/figures.md."""
+    """Return the figures as a section of benchmarks/README.md."""
     lines = [f"{about['date'][:10]}, {about['cores']} cores, {about['architecture']}, Python {about['python']},"]
     lines[0] += f" PostgreSQL {about['postgres']}, data on {about['file_system']}, load {about['load']}."
     for stored, found in figures["captures"].items():

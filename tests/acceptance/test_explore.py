@@ -10,7 +10,9 @@ from typing import Any
 from fix_service import Client, Service, run_command
 from model_explore import STORY
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graph-questions.md").read_text()
+PAGE = (
+    (Path(__file__).resolve().parents[2] / "docs" / "graph-questions.md").read_text().partition("## Drawing plans")[0]
+)
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 ENTITY = "query($name: String!) { entities(name: $name, first: 1) { id } }"

@@ -2,7 +2,7 @@
 colours of the style sheet, runs the queries without a warning, and works without the internet.
 
 `make test` runs the short test with two of the saved queries; `make soak` runs all of them. With
-STRATAGRAPH_TEST_PICTURES=docs/pictures the long test writes the pictures of docs/neo4j-browser.md.
+STRATAGRAPH_TEST_PICTURES=docs/pictures the long test writes the pictures of docs/mirror.md.
 """
 
 from __future__ import annotations

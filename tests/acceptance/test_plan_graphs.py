@@ -1,4 +1,4 @@
-"""docs/plan-graphs.md shows what `planGraph` answers, and its picture is drawn from that answer.
+"""docs/graph-questions.md shows what `planGraph` answers, and its picture is drawn from that answer.
 
 With STRATAGRAPH_TEST_PICTURES=docs/pictures the test writes the picture.
 """
@@ -82,7 +82,7 @@ async def report(client: Client, plan: str) -> None:
 
 
 async def test_the_page_shows_the_answer_and_the_picture_is_drawn_from_it(client: Client) -> None:
-    page = (DOCS / "plan-graphs.md").read_text()
+    _, _, page = (DOCS / "graph-questions.md").read_text().partition("## Drawing plans")
     await report(client, await capture(client, PLAN))
     ((document, shown),) = re.findall(r"```graphql\n(.*?)```\s+```json\n(.*?)```", page, flags=re.DOTALL)
     answer = await client.data(document)

@@ -72,7 +72,7 @@ ROOMS = ("store", "graph_sync", "memory", "consolidation", "graphql", "service")
 FOLDERS = tuple(f"{room}/" for room in ROOMS)
 PAGES = ("specification", "architecture", "data-model", "glossary")
 DESCRIBING_CODE = [*(DOCS / f"{name}.md" for name in PAGES), ROOT / "CONTRIBUTING.md"]
-WITH_LINKS = [*DOCS.rglob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "README.md"]
+WITH_LINKS = [*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"]
 SECONDS = {"hour": 3_600.0, "hours": 3_600.0, "day": 86_400.0, "days": 86_400.0}
 
 SPECIFICATION = (DOCS / "specification.md").read_text()
@@ -489,7 +489,7 @@ def test_the_types_that_tell_a_kind_and_what_it_excludes_are_those_of_the_code()
 
 
 def test_the_weights_of_duplicates_and_the_bound_on_them_are_those_of_the_code() -> None:
-    page = (DOCS / "duplicates.md").read_text()
+    page = (DOCS / "learning.md").read_text()
     rows = [row for head, rows in tables_of(page) if head[1:2] == ["bits"] for row in rows]
     stated: dict[str, float] = {}
     for names, weights in ((code_in(row[0]), row[1].replace("−", "-").split(", ")) for row in rows):

@@ -5,7 +5,7 @@ lease (`stratagraph.store.jobs.leases`), ends at its deadline, and is recorded w
 after a pause that doubles, and so does the pause of a job that finds nothing to do, up to a few seconds; an outage of
 the database is logged once and waited for.
 
-procrastinate was measured and not taken: see docs/decisions/008-jobs-by-lease-rows.md.
+procrastinate was measured and not taken: see docs/decisions.md.
 """
 
 from __future__ import annotations

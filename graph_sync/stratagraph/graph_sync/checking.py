@@ -1,7 +1,7 @@
 """Comparing the mirror with Postgres: by versions and digests, which is fast, or in full.
 
 By digests, the sums of each bucket are compared first, then the rows of unequal ones. A bucket is a run of one tenant's
-keys, which either store finds by an index it has anyway (docs/decisions/006-buckets-are-runs-of-keys.md). A digest
+keys, which either store finds by an index it has anyway (docs/decisions.md). A digest
 proves what the worker wrote, not what others changed later; `comparison` compares everything. A difference may only be
 a change that is not applied yet, so it counts only if it remains, with the same version in Postgres, once the feed has
 passed the instant at which it was seen.

@@ -22,7 +22,7 @@ LABELS = {
 }
 WRITES = re.compile(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|FOREACH|DROP|LOAD|CALL)\b", re.IGNORECASE)
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-PAGE = DOCS / "neo4j-browser.md"
+PAGE = DOCS / "mirror.md"
 README = DOCS.parent / "README.md"
 LARGEST_PICTURE = 200_000  # bytes
 

@@ -1,6 +1,6 @@
 """The kit for Neo4j Browser: a style sheet, saved queries, and role statements for Enterprise.
 
-This module lists, reads and bundles the files; docs/neo4j-browser.md describes their use.
+This module lists, reads and bundles the files; docs/mirror.md describes their use.
 
 The Browser's style sheets allow no comments, so style.grass is explained here. Rules apply from top to bottom and the
 last one wins: first the labels that every node has, then record types, then entity types, and :Past last. The Browser

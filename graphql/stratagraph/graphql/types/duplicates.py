@@ -16,7 +16,7 @@ from stratagraph.memory.learning.duplicates.signals import LISTED
 @strawberry.type(description="A reason to take two records for the same, or not to.")
 class DuplicateEvidence:
     signal: str = strawberry.field(
-        description="What was found, such as same_name, shared_facts or different_identifiers; docs/duplicates.md lists"
+        description="What was found, such as same_name, shared_facts or different_identifiers; docs/learning.md lists"
         " all."
     )
     bits: float = strawberry.field(

@@ -1,4 +1,4 @@
-"""Failed captures: listed without their content, retried by a job or by hand, and dropped (docs/jobs.md)."""
+"""Failed captures: listed without their content, retried by a job or by hand, and dropped (docs/observing.md)."""
 
 from __future__ import annotations
 

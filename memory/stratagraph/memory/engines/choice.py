@@ -1,7 +1,7 @@
 """Which engine answers, and why it is not the preferred one. Pure.
 
 `auto` means SQL: within the bounds of a request SQL is the faster engine on one machine, and it is never behind
-(docs/decisions/007-one-engine-choice.md). `neo4j` takes load off Postgres; SQL answers where the mirror cannot.
+(docs/decisions.md). `neo4j` takes load off Postgres; SQL answers where the mirror cannot.
 """
 
 from __future__ import annotations

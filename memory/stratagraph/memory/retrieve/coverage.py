@@ -15,7 +15,7 @@ NAME_ALONE = 0.5  # part of their weight that names have in a record with none o
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity
 MOST_RAISED = 0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown
 MANY = 150  # records from which on nearness in meaning counts for the strength as it is
-# Least strength of the best record of an answer: below it, nothing is known. Calibrated, see docs/retrieval-quality.md.
+# Least strength of the best record of an answer: below it, nothing is known. Calibrated, see benchmarks/README.md.
 STRONG_ENOUGH = 0.25
 _PART = re.compile(r"[\w-]+")
 _SPELLED = re.compile(r"[^\W_]+")

@@ -32,7 +32,7 @@ PRIOR = 1.0  # votes, for a tool, of its share among the successes
 LEAST, MOST = 0.02, 0.98  # bounds of the probability of a tool
 SAME_TOOLS = 0.5  # share of its words that a procedure keeps after a better one with the same tools
 # Least share of a task's general words that a learned procedure must have to be known for it; as STRONG_ENOUGH, but
-# without names, which differ from task to task. See docs/learning-plans.md, Which plan answers a task.
+# without names, which differ from task to task. See docs/learning.md, Which plan answers a task.
 KNOWN = 0.2
 _PROCEDURES = (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 

@@ -1,7 +1,7 @@
 """A language model behind HTTP that speaks OpenAI's protocol, as vLLM, Ollama, llama.cpp and others do.
 
 `POST {url}/chat/completions` with `model`, `messages` and a `response_format`; the answer's first choice has the text,
-and `usage` the number of tokens. See docs/learning-extraction.md.
+and `usage` the number of tokens. See docs/learning.md.
 """
 
 from __future__ import annotations

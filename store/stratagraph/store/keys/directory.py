@@ -1,7 +1,7 @@
 """The directory of interned names: tenants, scopes and predicates, each stored once and known by a number.
 
 A name is interned in a transaction of its own, which commits before the transaction that uses the number. So a write
-that rolls back never leaves a number in the cache that the database does not have (docs/decisions/001).
+that rolls back never leaves a number in the cache that the database does not have (docs/decisions.md).
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ class Database:
         """Open a short transaction, independent of any that the task already holds, for interned names and keys.
 
         It has a pool of its own. With a shared pool, ten writers that each hold one connection and wait for another
-        would block each other (docs/decisions/001). Never await anything else inside the block.
+        would block each other (docs/decisions.md). Never await anything else inside the block.
         """
         async with translated(), self._connected(self._autonomous, Role.KEYS) as connection, connection.begin():
             await self._enter(connection, Role.KEYS, count=lambda _: None)

@@ -4,7 +4,7 @@ A transaction that writes, edits or deletes a record appends its terms to `word_
 wait for the row of a common word. A job takes the changes of one tenant after another and adds them to `word_count`,
 where the counts of a word are packed into one row, or into one for each 16 scopes if there are more than 100. Taking
 and adding are one transaction, so each change is counted exactly once, whenever the job is stopped. Superseded and
-retracted records count, because the history can be searched. See docs/decisions/002-word-counts.md.
+retracted records count, because the history can be searched. See docs/decisions.md.
 
 The same transaction indexes the records of the changes (`word_indexing`). So a search needs to read the changes that
 are waiting and nothing else to know which records it does not find in the index as they are.

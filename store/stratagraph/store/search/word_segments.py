@@ -3,7 +3,7 @@
 A segment never changes, apart from the list of its removed records. It consists of a head and of blocks. The head has
 the records by position, sorted by group and id; a group is what a search filters by, so that the records which a caller
 may read are a few ranges of positions. A block has the postings of the terms that fall into one bucket: for each term
-the positions of the records that have it, ascending, and its impacts there. See docs/decisions/010-word-index.md.
+the positions of the records that have it, ascending, and its impacts there. See docs/decisions.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stage `competence`: skills, learned from episodes that used the same tools (docs/learning-plans.md, Skills)."""
+"""The stage `competence`: skills, learned from episodes that used the same tools. See docs/learning.md."""
 
 from __future__ import annotations
 

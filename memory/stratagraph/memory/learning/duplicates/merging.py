@@ -13,7 +13,7 @@ from stratagraph.store.learning.duplicates import ListedPair, Pair, fetch_subjec
 from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput, LimitExceeded
 from stratagraph.store.postgres.database import savepoint
 
-RATIONALE = "says the same, see docs/duplicates.md"
+RATIONALE = "says the same, see docs/learning.md"
 # Merges the records, the oldest first, and returns the id of the one that stands for all of them.
 Merge = Callable[[Sequence[UUID]], Awaitable[UUID]]
 

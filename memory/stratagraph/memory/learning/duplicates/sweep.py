@@ -1,6 +1,6 @@
 """The sweep `duplicates`: merge entities and facts that say the same, or list them for a decision.
 
-See docs/duplicates.md.
+See docs/learning.md.
 """
 
 from __future__ import annotations

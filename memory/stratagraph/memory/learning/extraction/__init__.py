@@ -1,1 +1,1 @@
-"""Facts that a language model extracts from closed episodes. See docs/learning-extraction.md."""
+"""Facts that a language model extracts from closed episodes. See docs/learning.md."""

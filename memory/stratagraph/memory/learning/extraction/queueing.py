@@ -1,6 +1,6 @@
 """The batch part of `semantic-extractor`: queue closed episodes for the language model.
 
-See docs/learning-extraction.md.
+See docs/learning.md.
 """
 
 from __future__ import annotations

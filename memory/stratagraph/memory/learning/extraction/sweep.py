@@ -1,6 +1,6 @@
 """The sweep `semantic-extractor`: facts that a language model extracts from queued episodes.
 
-See docs/learning-extraction.md.
+See docs/learning.md.
 Each step reads one part of one episode: the claim, the texts and the facts are transactions of their own, and the
 request lies between them. A process that is killed leaves its claim, which runs out.
 """

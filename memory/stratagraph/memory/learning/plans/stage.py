@@ -1,4 +1,4 @@
-"""The stage `plans`: plans, learned from the tool graphs of episodes (docs/learning-plans.md, Plans)."""
+"""The stage `plans`: plans, learned from the tool graphs of episodes (docs/learning.md, Skills and plans)."""
 
 from __future__ import annotations
 
