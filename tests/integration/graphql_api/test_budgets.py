@@ -88,7 +88,7 @@ async def test_most_operations_are_paid_without_a_round_trip(database: Database)
     for _ in range(50):
         with pytest.raises(RateLimited):
             await budgets.spend("a", BURST, SLOW)
-    assert database.statements - before == 2
+    assert database.statements - before <= 2
 
 
 async def test_a_refusal_says_when_the_operation_can_be_paid(database: Database) -> None:

@@ -65,4 +65,4 @@ async def test_the_number_of_statements_does_not_grow_with_the_answer(memory: Me
         return memory.database.statements - before
 
     few = await statements(*await write_connected_pair(memory, 2))
-    assert await statements(*await write_connected_pair(memory, 30)) == few
+    assert await statements(*await write_connected_pair(memory, 30)) <= few

@@ -47,13 +47,14 @@ async def statements(memory: Memory, *requests: CaptureRequest) -> int:
 async def test_a_capture_takes_few_statements(memory: Memory, kind: Any, most: int) -> None:
     for number in range(3):
         await statements(memory, kind(number))
-    assert await statements(memory, kind(3)) == most
+    assert await statements(memory, kind(3)) <= most
 
 
 async def test_an_idempotency_key_adds_two_look_ups(memory: Memory) -> None:
-    await statements(memory, event(0))
-    await statements(memory, event(1))
-    assert await statements(memory, event(2, idempotency_key="once")) == 5 + 2
+    for number in range(2):
+        await statements(memory, event(number))
+    known = await statements(memory, event(2))
+    assert await statements(memory, event(3, idempotency_key="once")) <= known + 2
 
 
 async def test_a_new_name_is_locked_and_read_again(memory: Memory) -> None:
@@ -68,13 +69,13 @@ async def test_a_new_name_is_locked_and_read_again(memory: Memory) -> None:
 async def test_the_statements_of_a_batch_do_not_grow_with_it(memory: Memory) -> None:
     await statements(memory, event(0), event(1))
     few = await statements(memory, *(event(number) for number in range(10, 20)))
-    assert await statements(memory, *(event(number) for number in range(100, 300))) == few
+    assert await statements(memory, *(event(number) for number in range(100, 300))) <= few
 
 
 async def test_neither_do_those_of_a_batch_of_facts_of_one_slot(memory: Memory) -> None:
     await statements(memory, observation(0), observation(1))
     few = await statements(memory, *(observation(number) for number in range(10, 20)))
-    assert await statements(memory, *(observation(number) for number in range(100, 300))) == few
+    assert await statements(memory, *(observation(number) for number in range(100, 300))) <= few
 
 
 async def test_facts_of_one_slot_that_contradict_each_other_are_written_one_after_the_other(memory: Memory) -> None:

@@ -305,13 +305,13 @@ async def test_the_number_of_statements_does_not_grow_with_what_the_mirror_finds
     engines = proxied.engines("neo4j")
     caller = await proxied.memory.directory.resolve(trust_of(tenant=proxied.graph.tenant.name))
     assert (await proxied.ask(engines)).engine == "neo4j"
-    counts = set()
+    counts = []
     for node_limit in (2, 5, 30):
         before = proxied.memory.database.statements
         found = await proxied.ask(engines, RetrieveRequest(task_descriptor="beacon", max_hops=3, node_limit=node_limit))
         assert found.engine == "neo4j"
-        counts.add(proxied.memory.database.statements - before)
-    assert len(counts) == 1
+        counts.append(proxied.memory.database.statements - before)
+    assert max(counts) <= counts[0]
     walk = Walk(caller, [next(iter(proxied.graph.records))], Limits(nodes=50, edges=50, hops=3), {}, NOON)
 
     async def in_mirror(mirror: MirrorEngine, freshness: Freshness, by: AnsweredBy) -> AnsweredBy:

@@ -363,5 +363,5 @@ async def test_the_number_of_statements_does_not_grow_with_the_graph(memory: Mem
 
     few = await counted(*await write_star(memory, 3))
     many = await counted(*await write_star(memory, 60))
-    assert many == few
+    assert all(more <= of_few for more, of_few in zip(many, few, strict=True)), (few, many)
     assert max(few) <= 12, few
