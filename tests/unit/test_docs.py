@@ -13,37 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from stratagraph.consolidation.job import JobConfig
 from stratagraph.consolidation.registry import JOBS
-from stratagraph.graphql import document_bounds, documents, json_input, request_record
-from stratagraph.graphql.app import MAX_BODY_BYTES
+from stratagraph.graphql import document_bounds
 from stratagraph.graphql.document_bounds import MAX_ALIASES, MAX_DEPTH
 from stratagraph.graphql.documents import MAX_TOKENS
 from stratagraph.graphql.types.enums import ErrorCode
-from stratagraph.memory import event_times, linking, propagation, retrying
-from stratagraph.memory.capture import found_names, interpret, literals, policy
-from stratagraph.memory.capture import request as capture_request
-from stratagraph.memory.embedding import question_forms
-from stratagraph.memory.engines.service import DEADLINE_S, SEQUENCE_WITHIN_S
-from stratagraph.memory.erase import batches as erase_batches
-from stratagraph.memory.feedback import salience as outcome_salience
-from stratagraph.memory.feedback import service as feedback
-from stratagraph.memory.imports.progress import IMPORT_RETENTION
-from stratagraph.memory.learning.duplicates.finding import MAX_CLUSTER
+from stratagraph.memory.capture import policy
 from stratagraph.memory.learning.duplicates.signals import BITS
-from stratagraph.memory.lessons import finding, merging, playbook, similarity, utility
-from stratagraph.memory.lessons import service as lessons
-from stratagraph.memory.retrieve import coverage, rank, rendering, selection, threads
-from stratagraph.memory.retrieve.candidates import CANDIDATES, FOR_NEWEST
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.request import check as check_retrieval
-from stratagraph.memory.revise import request as revise_request
 from stratagraph.service.settings import PREFIX, Settings
-from stratagraph.store.feed import settling
-from stratagraph.store.feed.leases import LEASE_S
-from stratagraph.store.feed.snapshots import SHARDS
-from stratagraph.store.jobs.set_aside import FIRST_PAUSE_S
-from stratagraph.store.keys.directory import MAX_FREE_PREDICATES
 from stratagraph.store.learning.duplicates import LISTED_MOST
 from stratagraph.store.model.entity_kinds import EXCLUDES, KIND_OF
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
@@ -60,11 +39,6 @@ from stratagraph.store.model.salience import (
 )
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.postgres.tables import metadata
-from stratagraph.store.records import failed_captures
-from stratagraph.store.records.episodes import SILENCE
-from stratagraph.store.search.candidates import EXPANDED, LINKED, LINKING
-from stratagraph.store.search.retrievals import RETENTION
-from stratagraph.store.traversal.neighbourhood import FAN_OUT
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -352,114 +326,6 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "value"),
     [
-        (r"may have ([\d,]+) tokens", MAX_TOKENS),
-        (r"tokens, a depth of (\d+)", MAX_DEPTH),
-        (r"and (\d+) aliases", MAX_ALIASES),
-        (r"a request body (\d+) MiB", MAX_BODY_BYTES >> 20),
-        (r"`captureMemories` 1 to ([\d,]+) in one", capture_request.MAX_BATCH),
-        (r"up to (\d+), each up to \d+ characters", capture_request.MAX_TAGS),
-        (r"up to \d+, each up to (\d+) characters", capture_request.MAX_LABEL),
-        (r"together may have (\d+) MiB", capture_request.MAX_CONTENT_BYTES >> 20),
-        (r"`summary` \(([\d,]+) characters each", capture_request.MAX_SUMMARY),
-        (r"`context\.mentions` \(up to (\d+)\)", interpret.MAX_MENTIONS),
-        (r"each with up to (\d+) aliases and as many identifiers", interpret.MAX_TERMS),
-        (r"and (\d+) names, aliases and identifiers in all", interpret.MAX_NAMES),
-        (r"\(more than (\d+) characters or \d+ words", literals.NAME_LENGTH),
-        (r"\(more than \d+ characters or (\d+) words", literals.NAME_WORDS),
-        (r"reads up to ([\d,]+) records per name", linking.MAX_RECORDS),
-        (r"the current entities, up to (\d+), whose own name", MAX_CLUSTER),
-        (r"Runs of up to (\d+) capitalised words", found_names.NAME_WORDS),
-        (r"are looked up \(up to (\d+)\)", found_names.GUESSES),
-        (r"the first ([\d,]+) characters of the text", interpret.SCANNED_CHARACTERS),
-        (r"\(up to (\d+) of each\)", found_names.MAX_FOUND),
-        (r"is run up to (\d+) times", retrying.ATTEMPTS),
-        (r"retries a failed capture after (\d+) seconds", failed_captures.FIRST_PAUSE / timedelta(seconds=1)),
-        (r"until (\d+) attempts were made", failed_captures.MAX_ATTEMPTS),
-        (r"after (\d+) minutes without a capture", SILENCE / timedelta(minutes=1)),
-        (r"`rationale` \(1 to ([\d,]+) characters\)", revise_request.MAX_RATIONALE),
-        (r"\(up to (\d+) entries\)", revise_request.MAX_EVIDENCE),
-        (r"2 to (\d+) records of one type", revise_request.MAX_MERGED),
-        (r"Up to (\d+) records are re-evaluated", propagation.BUDGET),
-        (r"beforehand for up to (\d+) records", propagation.BUDGET),
-        (r"up to ([\d,]+) sources are read in that transaction", propagation.SOURCES),
-        (r"transaction, and up to ([\d,]+) by the job", propagation.QUEUED_SOURCES),
-        (r"at most (\d+) minutes ahead of the service", event_times.MAX_AHEAD / timedelta(minutes=1)),
-        (r"a credential (\d+) that are not registered", MAX_FREE_PREDICATES),
-        (r"\(w \+ t \+ ([\d.]+) · v", rank.WEIGHTS[rank.Signal.VECTORS]),
-        (r"· v \+ ([\d.]+) · n \+", rank.WEIGHTS[rank.Signal.NAMES]),
-        (r"with ([\d.]+) times the weight, that of the descriptor", question_forms.PLAIN),
-        (r"may read fewer than (\d+) records", coverage.MANY),
-        (r"· n \+ ([\d.]+) · d", rank.WEIGHTS[rank.Signal.TIME]),
-        (r"· d \+ ([\d.]+) · r\)", rank.WEIGHTS[rank.Signal.RECENCY]),
-        (r"times ([\d.]+) for the next event", threads.NEXT),
-        (r"one of the first (\d+) of these entities", LINKING),
-        (r"fewer than (\d+), in both directions together", LINKED),
-        (r"the best (\d+) by words \(", CANDIDATES),
-        (r"by words \((\d+) where the descriptor asks", FOR_NEWEST),
-        (r"the events beside the best (\d+) of", EXPANDED),
-        (r"names and numbers count (\d+) times", coverage.SPECIFIC),
-        (r"no candidate has a strength of ([\d.]+),", coverage.STRONG_ENOUGH),
-        (r"\(([\d.]+) \+ 0\.3 · salience\)", rank.SALIENCE_FLOOR),
-        (r"\(([\d.]+) \+ 0\.2 · confidence\)", rank.CONFIDENCE_FLOOR),
-        (r"times the weight, times ([\d.]+), plus", rank.HOP),
-        (r"at most (\d+) relations per record and direction", FAN_OUT),
-        (r"returned, not used \| falls by ([\d.]+)", outcome_salience.UNUSED),
-        (r"\| falls by ([\d.]+) \| unchanged \|\n\| returned", outcome_salience.FAILED),
-        (r"No report lowers salience below ([\d.]+)", outcome_salience.FLOOR),
-        (r"a report waits up to (\d+) seconds", feedback.WAIT_S),
-        (r"the log keeps the retrieval, (\d+) days", RETENTION.days),
-        (r"at first at most 1/(\d+) of the budget", rendering.SHARE),
-        (r"A record has at most (\d+) characters", rendering.LINE),
-        (r"or (\d+) tokens of its text where that is more", rendering.LEAST_TEXT),
-        (r"would have fewer than (\d+) tokens", rendering.LEAST_TEXT),
-        (r"success rate \(([\d.]+) without data\)", selection.UNKNOWN_RATE),
-        (r"Below ([\d.]+) `needsMore`", selection.THRESHOLD),
-        (r"recency \(half-life (\d+) days", selection.RECENCY_HALF_LIFE_S / SECONDS["day"]),
-        (r"Imports use a half-life of (\d+) days", IMPORT_RETENTION.half_life_s / SECONDS["day"]),
-        (r"a cosine distance below ([\d.]+\d)", similarity.SAME),
-        (r"up to a cosine distance of ([\d.]+)", similarity.RELATED),
-        (r"does not answer within (\d+) seconds, by their tasks", similarity.PATIENCE_S),
-        (r"the newest first \(at most (\d+)\)", merging.MAX_SOLUTIONS),
-        (r"= ([\d.]+) · confidence \+", utility.CONFIDENCE),
-        (r"confidence \+ ([\d.]+) · hit rate", utility.HIT_RATE),
-        (r"hit rate \+ ([\d.]+) if verified", utility.VERIFIED),
-        (r"verified \+ ([\d.]+) · ln\(frequency\)", utility.FREQUENCY),
-        (r"− ([\d.]+) if stale", -utility.STALE),
-        (r"stale from (\d+) retrievals on", utility.STALE_RETRIEVALS),
-        (r"on with a hit rate below ([\d.]+\d)", utility.STALE_HIT_RATE),
-        (r"At most (\d+) lessons of one scope", utility.KEPT),
-        (r"among the last (\d+) learned", finding.CONSIDERED),
-        (r"similarity plus ([\d.]+) times the share", finding.SHARED_WORDS),
-        (r"`tokenBudget` tokens \(64 to 32,000, ([\d,]+) by default", playbook.DEFAULT_TOKENS),
-        (r"within the window \((\d+) seconds; at most 7 days\)", lessons.DEFAULT_CREDITED_S),
-        (r"waits up to (\d+) seconds for transactions", settling.WAIT_S),
-        (r"in batches of (\d+) records", erase_batches.BATCH),
-        (r"share (\d+) shards", SHARDS),
-        (r"after its lease of (\d+) seconds", LEASE_S),
-        (r"within ([\d.]+) seconds, SQL answers", SEQUENCE_WITHIN_S),
-        (r"the mirror takes longer than (\d+) seconds", DEADLINE_S),
-        (r"than its deadline \((\d+) seconds\)", JobConfig(interval_s=1).deadline_s),
-        (r"pause that doubles, up to (\d+) seconds", JobConfig(interval_s=1).longest_pause_s),
-        (r"tried again after (\d+) seconds", FIRST_PAUSE_S),
-        (r"salience below ([\d.]+), by a background job", PRUNE_BELOW),
-        (r"`STRATAGRAPH_ARTIFACT_MAX_BYTES`, (\d+) MiB", Settings.model_fields["artifact_max_bytes"].default >> 20),
-    ],
-)
-def test_the_numbers_in_the_text_are_those_of_the_code(pattern: str, value: float) -> None:
-    stated = re.findall(pattern, SPECIFICATION)
-    assert stated, f"the specification no longer says {pattern}"
-    assert [number(one) for one in stated] == [pytest.approx(value)] * len(stated)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "value"),
-    [
-        (r"may have (\d+) MiB", MAX_BODY_BYTES >> 20),
-        (r"MiB, ([\d,]+) values", json_input.MAX_VALUES),
-        (r"values and (\d+) levels", json_input.MAX_DEPTH),
-        (r"more than (\d+) digits", json_input.MAX_DIGITS),
-        (r"may have (\d+) KiB", documents.MAX_TEXT_BYTES >> 10),
-        (r"KiB and ([\d,]+) lines", documents.MAX_LINES),
         (r"\| tokens \| ([\d,]+)", MAX_TOKENS),
         (r"\| operations \| (\d+)", document_bounds.MAX_OPERATIONS),
         (r"\| fragments \| (\d+)", document_bounds.MAX_FRAGMENTS),
@@ -472,8 +338,6 @@ def test_the_numbers_in_the_text_are_those_of_the_code(pattern: str, value: floa
         (r"those of the operation \| (\d+)", MAX_DEPTH),
         (r"(\d+) within introspection", document_bounds.MAX_INTROSPECTION_DEPTH),
         (r"objects in a value \| (\d+)", document_bounds.MAX_LITERAL_DEPTH),
-        (r"cached, up to (\d+) MiB", documents.CACHE_BYTES >> 20),
-        (r"at most (\d+) characters, if", request_record.MAX_OPERATION_NAME),
     ],
 )
 def test_the_limits_of_requests_are_those_of_the_code(pattern: str, value: float) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stratagraph.service.embedded_postgres import MAX_CONNECTIONS
-from stratagraph.service.processes.shares import check_connections, connections_needed, settings_of_worker
+from stratagraph.service.processes.shares import check_connections, settings_of_worker
 from stratagraph.service.settings import MOST_WORKERS, Settings
 from stratagraph.store.model.errors import Misconfigured
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def settings(**given: object) -> Settings:
@@ -45,9 +42,3 @@ def test_the_default_workers_of_any_machine_fit_in_the_embedded_database() -> No
     with pytest.raises(Misconfigured, match="Lower STRATAGRAPH_WORKERS"):
         check_connections(settings(workers=2, database_connections=MAX_CONNECTIONS), 2)
     check_connections(settings(workers=64, database_url="postgresql://localhost/x"), 64)
-
-
-def test_the_documented_numbers_of_connections_are_those_that_are_opened() -> None:
-    text = (ROOT / "docs/operations.md").read_text()
-    counts = [connections_needed(settings(workers=workers), workers) for workers in (2, 4, 8)]
-    assert "{} for two workers, {} for four, {} for eight".format(*counts) in text
