@@ -5,9 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Property tests that `make soak` runs with more examples
 MANY_EXAMPLES := $(addprefix tests/integration/memory/test_,naming.py merge_histories.py git_imports.py grounding.py)
-MANY_EXAMPLES += tests/integration/memory/test_what_must_not_show.py tests/unit/memory/learning
+MANY_EXAMPLES += tests/integration/noninterference tests/unit/memory/learning
 MANY_EXAMPLES += tests/integration/learning/test_duplicates.py
-MANY_EXAMPLES += $(addprefix tests/integration/graph_sync/test_,total_repair.py mirror_shows_nothing_hidden.py)
+MANY_EXAMPLES += tests/integration/graph_sync/test_total_repair.py
 MANY_EXAMPLES += $(addprefix tests/integration/graph_sync/test_,conformance.py explore_conformance.py)
 MANY_EXAMPLES += tests/integration/memory/test_frozen_mirror.py
 

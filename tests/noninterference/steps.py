@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from stratagraph.store.model.enums import Access, Sensitivity
@@ -16,6 +17,7 @@ from stratagraph.store.model.trust import Trust
 Json = dict[str, Any]
 Step = dict[str, Any]
 
+STEP = timedelta(seconds=20)  # between two steps
 HIDDEN, REDACTED = "vexillum", "palimpsest"
 RAISED = "raised"  # a tag that a rule of the policy raises above what the caller and the colleague see
 LEVELS = tuple(level.name for level in Sensitivity)
@@ -44,7 +46,8 @@ class Sight:
 
     def seen_places(self) -> list[tuple[str, str]]:
         """Return the scopes and levels of records that the caller sees, in full or redacted."""
-        return [(scope, LEVELS[level]) for scope in PLACES for level in range(self.ceiling + 2)]
+        scopes = PLACES if self.scopes is None else (*sorted(self.scopes), "")
+        return [(scope, LEVELS[level]) for scope in scopes for level in range(self.ceiling + 2)]
 
     def hidden_places(self) -> list[tuple[str, str]]:
         """Return the scopes and levels of records that do not exist for the caller."""
@@ -59,6 +62,13 @@ SIGHTS = (
     Sight(frozenset({"project:a"}), Sensitivity.PUBLIC),
     Sight(None, Sensitivity.LOW),
     Sight(None, Sensitivity.PUBLIC),
+)
+MORE_SIGHTS = (
+    *SIGHTS,
+    Sight(frozenset({"project:a", "project:c"}), Sensitivity.LOW),
+    Sight(frozenset({"project:a"}), Sensitivity.MEDIUM),
+    Sight(frozenset({"project:a"}), Sensitivity.HIGH),
+    Sight(None, Sensitivity.MEDIUM),
 )
 
 
@@ -81,6 +91,50 @@ def story(rng: random.Random, most: int) -> tuple[Sight, list[Step]]:
         kind = rng.choice(["jobs", "fail", "fail_in_part", "prune"])
         steps.insert(rng.randint(4, len(steps)), {"kind": kind, "who": "hidden"})
     return rng.choice(SIGHTS), [{"place": rng.randint(0, 40), "aims": rng.random() < 0.2, **step} for step in steps]
+
+
+def marked_story(rng: random.Random, most: int) -> tuple[Sight, list[Step]]:
+    """Return a story, often one of hubs, in which each capture has the mark of its step, and facts hold for a time."""
+    _, steps = story(rng, most) if rng.random() < 0.5 else hub_story(rng)
+    holds = ["always", "always", *HOLDS]
+    return rng.choice(MORE_SIGHTS), [{**step, "marked": True, "holds": rng.choice(holds)} for step in steps]
+
+
+def every_state_story() -> tuple[Sight, list[Step]]:
+    """Return a story with one of each that must not show, among others that must."""
+    plain: Step = {"who": "caller", "raised": False, "key": None}
+    steps: list[Step] = [_known("caller", 0), _known("caller", 1), _known("caller", 2), _known("colleague", 3)]
+    steps += [{"kind": "entity", "name": NAMES[0], "alias": None, "mail": 9, **plain}]
+    steps += [{"kind": "skill", "words": [NAMES[0], WORDS[0]], **plain}]
+    steps += [_known("caller", 4 + number, holds=holds) for number, holds in enumerate(HOLDS)]
+    steps += [_known("colleague", 8, place=2), _known("hidden", 9, place=0), _known("hidden", 10, place=-1)]
+    steps += [
+        {"kind": kind, "who": "caller", "on": on, "by": 1, "value": "Oslo", "winner": False}
+        for on, kind in enumerate(("retract", "supersede"))
+    ]
+    steps.append({"kind": "turn", "words": ["chalk"], "thread": None, **plain})
+    return SIGHTS[0], [{"place": 0, "aims": False, "marked": True, **step} for step in steps]
+
+
+def _known(who: str, value: int, **more: Any) -> Step:
+    step = {"kind": "observe", "subject": NAMES[0], "predicate": "knows", "value": value, "policy": None}
+    return {**step, "evidence": None, "who": who, "raised": False, "key": None, **more}
+
+
+def word_story(rng: random.Random) -> tuple[Sight, list[Step]]:
+    """Return a story of turns, of working records, which are rewritten, and of erasures; words are counted between."""
+    steps: list[Step] = []
+    for number in range(rng.randint(8, 24)):
+        kind = rng.choice(["turn", "turn", "turn", "working", "erase"])
+        if kind == "erase":
+            step = _revisions(rng, "erase") | {"by": 1}
+        else:
+            step = {"kind": kind, "words": rng.choices(WORDS, k=rng.randint(1, 4)), "raised": False, "key": None}
+            step |= {"thread": None, "ago": rng.randint(0, 3)}
+        steps.append(step | {"who": rng.choice(["caller", "colleague", "hidden", "hidden"])})
+        if number % 3 == 0:
+            steps.append({"kind": "count", "who": "hidden"})
+    return rng.choice(MORE_SIGHTS), [{"place": rng.randint(0, 40), "aims": False, **step} for step in steps]
 
 
 def whole_story(rng: random.Random) -> tuple[Sight, list[Step]]:
@@ -136,6 +190,7 @@ def hub_story(rng: random.Random) -> tuple[Sight, list[Step]]:
     return sight, [{"place": rng.randint(0, 40), "aims": False, **step} for step in steps]
 
 
+HOLDS = ("before", "after", "between", "until later")  # relative to the instant of the capture
 _WHO = ("caller", "caller", "colleague", "hidden", "hidden", "hidden")
 CAPTURES = ("observe", "turn", "event", "tool", "outcome", "working", "entity", "skill", "plan")
 REVISIONS = {

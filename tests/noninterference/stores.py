@@ -5,21 +5,37 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 from fix_api import services_of
 from fix_memory import NOON, Memory, memory_of
+from fix_words import count_all_words
 from noninterference.answers import ids_in, plain
 from noninterference.captures import capture_of
 from noninterference.jobs import fail, import_conversation, prune, run_jobs, turn
 from noninterference.questions import document, questions
-from noninterference.steps import CAPTURES, FIELDS, HIDDEN, RAISED, REDACTED, REVISIONS, RUNS, Sight, Step, everything
+from noninterference.requests import LAST
+from noninterference.steps import (
+    CAPTURES,
+    FIELDS,
+    HIDDEN,
+    NAMES,
+    RAISED,
+    REDACTED,
+    REVISIONS,
+    RUNS,
+    STEP,
+    Sight,
+    Step,
+    everything,
+)
+from noninterference.truth import CURRENT_MARK, Truth
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
@@ -37,15 +53,16 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.mirror.freshness import MirrorFreshness
+from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 
 Json = dict[str, Any]
-STEP = timedelta(seconds=20)
 _OF_TWO = ("contest", "merge", "merge_entities", "reject")  # revisions that name two records
 PATIENT_S = 30.0  # a deadline of the mirror that a busy machine keeps
 AT_ONCE = 5  # each takes a connection of the pool
+PROBED = 2  # records of a store that `whyNot` is asked about with each request
 UNKNOWN = UUID("01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e")
 
 
@@ -69,6 +86,10 @@ class Ids:
         self.memory.clock.at = NOON + step * STEP
         self.step, self.count = step, 0
 
+    def instant(self, step: int) -> datetime:
+        """Return an instant after a step and before the next one."""
+        return NOON + (step + 0.7) * STEP
+
     def __call__(self) -> UUID:
         self.count += 1
         milliseconds = int(self.memory.clock.at.timestamp() * 1_000)
@@ -91,6 +112,7 @@ class Bench:
     engines: Engines
     ids: Ids
     mirror: SyncWorker | None = None
+    after_jobs: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
     schema: Any = field(default_factory=build_schema)
     services: Services = field(init=False)
 
@@ -127,30 +149,48 @@ class Store:
     engines: Counter[str] = field(default_factory=Counter)  # that answered queries
     fallbacks: Counter[str | None] = field(default_factory=Counter)  # why SQL answered instead of the mirror
     outcomes: list[tuple[str, str, str]] = field(default_factory=list)
+    truth: Truth = field(default_factory=Truth)  # of stories that are marked
+    sequence: str | None = None  # of the last write that the caller may know of
+    requested: list[tuple[Json, Json, dict[UUID, Json]]] = field(default_factory=list)
 
-    async def run(self, steps: Sequence[Step], *, with_hidden: bool, named: bool = False) -> None:
-        """Take all steps, or all but the hidden ones. With `named`, hidden steps name records that the caller sees."""
+    async def run(self, steps: Sequence[Step], *, with_hidden: bool, named: bool = False, settled: bool = True) -> None:
+        """Take all steps, or all but the hidden ones. With `named`, hidden steps name records that the caller sees.
+
+        Unless `settled`, what the last steps wrote waits for the background jobs.
+        """
         for number, step in enumerate(steps):
             self.bench.ids.begin(number)
-            kind = step["kind"]
-            if step["who"] == "nobody":
-                continue
-            if kind == "jobs":
-                await self._work()
-            elif kind == "prune":
-                await prune(self.bench.memory)
-            elif kind == "fail_in_part":
-                await self._fail(number, step, in_part=True, with_hidden=with_hidden)
-            elif step["who"] != "hidden":
-                answer = await self._take(number, step, named=False)
-                self.answers[f"{number} {step['who']} {kind}"] = answer
-            elif with_hidden:
-                if kind == "fail":
-                    await self._fail(number, step, in_part=False, with_hidden=True)
-                elif self._stays_hidden(kind):
-                    await self._take(number, step, named=named)
+            await self._step(number, step, with_hidden=with_hidden, named=named)
+            await self._look(step)
         self.bench.ids.begin(len(steps))
-        await self._work()
+        if settled:
+            await self._work()
+            await self._look(steps[-1])
+
+    async def _step(self, number: int, step: Step, *, with_hidden: bool, named: bool) -> None:
+        kind = step["kind"]
+        if step["who"] == "nobody":
+            return
+        if kind == "jobs":
+            await self._work()
+        elif kind == "count":
+            await count_all_words(self.bench.memory.database)
+        elif kind == "prune":
+            await prune(self.bench.memory)
+        elif kind == "fail_in_part":
+            await self._fail(number, step, in_part=True, with_hidden=with_hidden)
+        elif step["who"] != "hidden":
+            answer = await self._take(number, step, named=False)
+            self.answers[f"{number} {step['who']} {kind}"] = answer
+        elif with_hidden:
+            if kind == "fail":
+                await self._fail(number, step, in_part=False, with_hidden=True)
+            elif self._stays_hidden(kind):
+                await self._take(number, step, named=named)
+
+    async def _look(self, step: Step) -> None:
+        if step.get("marked"):
+            await self.truth.look(self.bench.memory, self.tenant)
 
     async def ask_everything(
         self, probes: Sequence[UUID], number: int, *, most: int, only: Collection[str] | None = None
@@ -177,6 +217,25 @@ class Store:
 
         pages = await asyncio.gather(*(ask(*one) for one in asked))
         self.answers |= {f"{name} {arguments}": found for (name, arguments), found in zip(asked, pages, strict=True)}
+
+    async def ask_requests(
+        self, requests: Sequence[Json], probes: Sequence[UUID], number: int, by_vectors: Bench | None = None
+    ) -> None:
+        """Retrieve by each request, and ask why some records are not in the answer; every other one `by_vectors`."""
+        self.bench.ids.begin(number)
+        caller = self.sight.caller(self.tenant)
+        ids = [*dict.fromkeys(made.id for made in self.seen), *probes]
+        for place, request in enumerate(requests):
+            bench = by_vectors if by_vectors is not None and place % 2 else self.bench
+            given = request | ({"atLeastSequence": self.sequence} if request.get("atLeastSequence") == LAST else {})
+            answer = await bench.ask(caller, "Query", "retrieveGraph", {"input": given})
+            if "freshness" in answer:
+                self.engines[answer["freshness"]["engine"]] += 1
+                self.fallbacks[answer["freshness"]["fallback"]] += 1
+            probed = [UNKNOWN, *(ids[(place * PROBED + at) % len(ids)] for at in range(PROBED if ids else 0))]
+            told = {id_: await bench.ask(caller, "Query", "whyNot", {"id": str(id_), "input": given}) for id_ in probed}
+            self.requested.append((given, answer, told))
+            self.answers[f"request {place} {request}"] = [answer, *told.values()]
 
     async def _ask_pages(self, caller: Trust, name: str, arguments: Json) -> list[Any]:
         pages: list[Any] = []
@@ -213,7 +272,7 @@ class Store:
         elif kind == "batch":
             given = {"input": {"items": [self._capture(item | {"who": who}) for item in step["items"]]}}
         elif kind in CAPTURES:
-            given = {"input": self._capture(step)}
+            given = {"input": self._capture(step, number)}
         elif kind in RUNS:
             given = {"input": {"id": str(await self._run(step, trust))}}
             if kind == "undo_run":
@@ -224,6 +283,12 @@ class Store:
             given = await self._other(step, trust)
         answer = await self.bench.ask(trust, "Mutation", FIELDS[kind], given)
         self.outcomes.append((who, kind, answer["__typename"] + " " + answer.get("message", "")[:90]))
+        if kind in ("merge", "merge_entities") and "record" in answer:
+            self.truth.merged |= {UUID(answer["record"]["id"]), *map(UUID, given["input"]["recordIds"])}
+        if step.get("marked") and "primaryRecord" in answer:
+            self.truth.primary[number] = UUID(answer["primaryRecord"]["id"])
+        if who != "hidden" and "receipt" in answer and "sequence" in answer["receipt"]:
+            self.sequence = answer["receipt"]["sequence"]
         if kind == "merge_entities" and "record" in answer:
             self.merged[who] += [UUID(id_) for id_ in given["input"]["recordIds"] if id_ != answer["record"]["id"]]
         self._note(who, answer)
@@ -287,8 +352,11 @@ class Store:
     def _is_of_step(self, id_: UUID) -> bool:
         return id_.int >> 32 & 0x3FFFFFFF == self.bench.ids.step
 
-    def _capture(self, step: Step) -> Json:
-        """Return the input of a capture; what it refers to is its evidence or, for an event, a reference."""
+    def _capture(self, step: Step, number: int | None = None) -> Json:
+        """Return the input of a capture; what it refers to is its evidence or, for an event, a reference.
+
+        With a `number`, that of a marked step, each of its fields is marked.
+        """
         who = step["who"]
         places = self._places(who)
         scope, level = places[step["place"] % len(places)]
@@ -300,6 +368,18 @@ class Store:
         named = str(self._evidence(step)) if step.get("evidence") or step.get("refers") else None
         given = capture_of(step, mark, named) | {"scope": scope, "sensitivity": level}
         given["summary"] = f"{given['summary']} {mark}" if given.get("summary") else None
+        if step.get("ago"):
+            given["timestamp"] = (self.bench.memory.clock.now() - timedelta(days=step["ago"])).isoformat()
+        if step.get("holds", "always") != "always" and step["kind"] == "observe":
+            given["content"]["validity"] = _validity(step["holds"], self.bench.memory.clock.now())
+        if step.get("marked") and number is not None:
+            given |= {"source": f"source {mark}", "reasonToRemember": f"reason {mark}"}
+            given["tags"] = [*given["tags"], *([HIDDEN] if who == "hidden" else ())]
+            if mark:
+                named_too = [{"name": NAMES[0], "aliases": [f"alias {mark}"]}, f"Firm {mark}"]
+                given["context"] = {**given.get("context", {}), "mentions": named_too}
+            if step["kind"] != "working":
+                given["summary"] = f"{CURRENT_MARK.format(number)} {' '.join(step.get('words', ()))} {mark}".strip()
         if step["raised"]:
             given["tags"] = [RAISED]
         if step["key"] is not None:
@@ -402,6 +482,8 @@ class Store:
     async def _work(self) -> None:
         """Run the background jobs that change what is remembered."""
         await run_jobs(self.bench.memory)
+        for work in self.bench.after_jobs:
+            await work()
         if self.bench.mirror is not None:
             await self.bench.mirror.run_once()
 
@@ -411,6 +493,18 @@ def _limited(every: dict[str, list[Json]], only: Collection[str] | None) -> dict
     if only is None:
         return every
     return {name: [one for one in every[name] if "asOf" not in one.get("input", one)] for name in only}
+
+
+def _validity(holds: str, at: datetime) -> Json:
+    """Return a stated validity; all its bounds lie between the instants of steps."""
+    at += STEP / 2
+    bounds = {
+        "before": {"start": at - timedelta(days=9), "end": at - timedelta(days=2)},
+        "after": {"start": at + timedelta(days=900)},
+        "between": {"start": at - timedelta(days=9), "end": at + 2 * STEP},
+        "until later": {"end": at + timedelta(days=900)},
+    }[holds]
+    return {"mode": "timeboxed", **{side: rfc3339(bound) for side, bound in bounds.items()}}
 
 
 def _pick(pool: Sequence[Made], position: int, type_: str) -> UUID:
