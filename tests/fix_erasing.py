@@ -13,7 +13,6 @@ from uuid import UUID
 import pytest
 from fix_jobs import server_of
 from fix_memory import Memory, trust_of
-from sqlalchemy import text
 
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.request import CaptureRequest
@@ -30,11 +29,6 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.records.failed_captures import insert_failed_captures
 
 WHY = "ticket 4711"
-
-
-async def rows(memory: Memory, sql: str, **values: Any) -> list[Any]:
-    async with memory.database.engine.begin() as connection:
-        return list((await connection.execute(text(sql), values)).mappings().all())
 
 
 @dataclass
@@ -74,13 +68,12 @@ class Store:
         """Return everything that is stored, as one text: every column of every table, a dump, the names and bytes of
         all artifacts, and the decrypted content of encrypted records."""
         memory, texts = self.memory, []
-        for column in await rows(
-            memory,
+        for column in await memory.rows(
             "SELECT c.relname AS table, a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
             " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0"
             " AND NOT a.attisdropped",
         ):
-            found = await rows(memory, f'SELECT "{column["name"]}"::text AS value FROM "{column["table"]}"')  # noqa: S608 - from the catalogue
+            found = await memory.rows(f'SELECT "{column["name"]}"::text AS value FROM "{column["table"]}"')  # noqa: S608 - from the catalogue
             texts += [row["value"] or "" for row in found]
         dump = await asyncio.create_subprocess_exec(
             str(postgres_binaries() / "pg_dump"), self.url, stdout=asyncio.subprocess.PIPE
@@ -96,8 +89,7 @@ class Store:
 
     async def tables(self) -> dict[str, dict[str, str]]:
         """Return the tables, from the catalog so that no new one is forgotten, with their columns and types."""
-        found = await rows(
-            self.memory,
+        found = await self.memory.rows(
             "SELECT c.relname AS name, jsonb_object_agg(a.attname, format_type(a.atttypid, NULL)) AS columns"
             " FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
             " WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace GROUP BY c.relname",
@@ -113,7 +105,7 @@ class Store:
                 f"encode(\"{name}\", 'escape')" if kind == "bytea" else f'"{name}"::text'
                 for name, kind in columns.items()
             ]
-            for row in await rows(self.memory, f"SELECT ARRAY[{', '.join(values)}] AS columns FROM {table}"):  # noqa: S608
+            for row in await self.memory.rows(f"SELECT ARRAY[{', '.join(values)}] AS columns FROM {table}"):  # noqa: S608
                 for column, value in zip(columns, row["columns"], strict=True):
                     text_ = (value or "").lower()
                     for word in words:
@@ -124,7 +116,7 @@ class Store:
     async def decrypted(self) -> list[str]:
         """Return the decrypted content of every record that is stored encrypted."""
         memory, texts = self.memory, []
-        for row in await rows(memory, "SELECT name FROM tenant"):
+        for row in await memory.rows("SELECT name FROM tenant"):
             trust = trust_of(tenant=row["name"])
             page = await memory.lookup.records(trust, first=100)
             texts += [
@@ -139,7 +131,7 @@ class Store:
         return found.whole and found.entries > 0
 
     async def has(self, record: UUID) -> bool:
-        return bool(await rows(self.memory, "SELECT 1 FROM record WHERE id = :id", id=record))
+        return bool(await self.memory.rows("SELECT 1 FROM record WHERE id = :id", id=record))
 
 
 @pytest.fixture

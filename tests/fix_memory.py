@@ -23,6 +23,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from obstore.store import MemoryStore
+from sqlalchemy import text
 
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.answers import Captured
@@ -38,7 +39,8 @@ from stratagraph.memory.lessons.service import Lessons
 from stratagraph.memory.linking import link_due
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.memory.revise.service import Revision
+from stratagraph.memory.revise.request import Revise
+from stratagraph.memory.revise.service import Revised, Revision
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.keys.directory import Directory
@@ -51,6 +53,7 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.migrating import migrate
 
 NOON = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
 
 
 @pytest.fixture(scope="session")
@@ -228,6 +231,36 @@ class Memory:
     async def turn(self, text: str, *, thread: str | None = None, **more: Any) -> Captured:
         content = {"role": "user", "text": text} | ({"thread_id": thread} if thread else {})
         return await self.remember(SourceKind.AGENT_TURN, content, **more)
+
+    async def entity(self, name: str, **more: Any) -> UUID:
+        """Capture an entity; `more` are fields of its payload, or of the request. Return its id."""
+        request = {key: more.pop(key) for key in ("scope", "sensitivity", "retention", "trust") if key in more}
+        content = {"canonical_name": name, **more}
+        kept = await self.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, **request)
+        return kept.primary.id
+
+    async def record(self, id_: UUID, trust: Trust | None = None) -> MemoryRecord:
+        """Return a record that is there, as the default caller or another one sees it."""
+        found = await self.lookup.record(trust or self.trust, id_)
+        assert found is not None
+        return found
+
+    async def revise(self, request: Revise, trust: Trust | None = None) -> Revised:
+        """Revise as the default caller or another one, one second after the previous write."""
+        self.clock.forward(timedelta(seconds=1))
+        return await self.revision.revise(trust or self.trust, request)
+
+    async def rows(self, sql: str, **values: Any) -> list[dict[str, Any]]:
+        """Return the rows of a statement that the owner of the database runs; none of one that returns no rows."""
+        async with self.database.engine.begin() as connection:
+            found = await connection.execute(text(sql), values)
+            return [dict(row) for row in found.mappings()] if found.returns_rows else []
+
+    async def value(self, sql: str, **values: Any) -> Any:
+        """Return the value of a statement that returns one row of one column."""
+        (row,) = await self.rows(sql, **values)
+        (value,) = row.values()
+        return value
 
 
 async def link(memory: Memory) -> None:

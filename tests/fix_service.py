@@ -24,6 +24,9 @@ import httpx
 import pytest
 
 READY_S = 60
+CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
+  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code message retryable } } }"""
+HEALTH = "{ health { ok checks { name ok detail } } }"
 MASTER_KEY = base64.b64encode(bytes(32)).decode()  # for a test that names a database and no key
 
 

@@ -6,11 +6,7 @@ import json
 from typing import Any
 
 import psycopg
-from fix_service import Client, Service, run_command, run_process
-
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
-
+from fix_service import CAPTURE, Client, Service, run_command, run_process
 
 UNKNOWN = "01890000-0000-7000-8000-000000000000"
 

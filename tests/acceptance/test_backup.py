@@ -21,7 +21,7 @@ import psutil
 import psycopg
 import pytest
 from fix_memory import until
-from fix_service import MASTER_KEY, Client, Forked, environment, run_command, running
+from fix_service import CAPTURE, MASTER_KEY, Client, Forked, environment, run_command, running
 
 from stratagraph.service.backups.making import make_backup
 from stratagraph.service.backups.manifest import DUMP, MANIFEST, SUMS, read_manifest, read_sums, write_sums
@@ -34,8 +34,6 @@ from stratagraph.store.keys.sealing.master import LocalMasterKey, MasterKey, fro
 from stratagraph.store.model.errors import InvalidInput, Misconfigured
 
 pytestmark = pytest.mark.xdist_group("backup")  # the fixture `backup` is made once
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code message } } }"""
 ASK = """{ retrieveGraph(input: {taskDescriptor: "the Zugspitze is high"}) {
   ... on RetrieveGraphSuccess { nodes { record { id text } } } ... on MemoryError { message } } }"""
 TABLES = """SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

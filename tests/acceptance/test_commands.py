@@ -11,8 +11,6 @@ from pathlib import Path
 import httpx
 from fix_service import environment, run_command, running
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 async def test_a_data_directory_is_shared_by_commands_and_locked_against_a_second_service(tmp_path: Path) -> None:
     """Import and ask while a service runs, refuse a second service, then ask again without a service."""

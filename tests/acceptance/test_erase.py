@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fix_service import Client, Service, run_command
+from fix_service import CAPTURE, Client, Service, run_command
 
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 ERASE = """mutation($input: EraseInput!) { erase(input: $input) { __typename
   ... on EraseSuccess { replayed receipt { id kind actor at startedAt counts { name count } hashes digest elsewhere
     elsewhereComplete } }

@@ -7,14 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fix_service import Client, Service, run_command
+from fix_service import CAPTURE, Client, Service, run_command
 from model_explore import STORY
 
 PAGE = (
     (Path(__file__).resolve().parents[2] / "docs" / "graph-questions.md").read_text().partition("## Drawing plans")[0]
 )
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 ENTITY = "query($name: String!) { entities(name: $name, first: 1) { id } }"
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 

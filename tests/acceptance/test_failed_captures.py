@@ -7,10 +7,8 @@ from typing import Any
 
 import psycopg
 from fix_memory import SPARING_S, until
-from fix_service import Client, Service, run_command
+from fix_service import CAPTURE, Client, Service, run_command
 
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code message } } }"""
 FAILED = """{ failedCaptures { nodes { candidateId batchId position actor sourceKind scope sensitivity stage error
   attempts nextTryAt createdAt } pageInfo { hasNextPage } } }"""
 RETRY = """mutation($id: ID!) { retryCapture(id: $id) {

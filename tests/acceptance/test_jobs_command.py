@@ -8,10 +8,8 @@ from typing import Any
 
 import psycopg
 from fix_memory import SPARING_S, until
-from fix_service import Client, Service, run_command
+from fix_service import CAPTURE, Client, Service, run_command
 
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 JOBS = {
     "analyse-words",
     "close-episodes",

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import httpx
+from checkout import ROOT
 from fix_memory import SPARING_S, until
 from fix_service import Client, Service, run_command, running
 from prometheus_client.parser import text_string_to_metric_families
@@ -19,7 +20,6 @@ from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.postgres.database import POOL_SIZE, SPARE_CONNECTIONS
 
-ROOT = Path(__file__).resolve().parents[2]
 CANARY = "canarybird"
 CAPTURE = """mutation canarybird($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code } } }"""

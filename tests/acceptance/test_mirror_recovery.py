@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from fix_memory import SPARING_S, until
 from fix_neo4j import LONG_TERM
-from fix_service import MASTER_KEY, Client, Service, environment, run_command, running
+from fix_service import HEALTH, MASTER_KEY, Client, Service, environment, run_command, running
 
 pytestmark = pytest.mark.neo4j
 
@@ -37,7 +37,6 @@ RETRIEVE = """query ($task: String!) {
     ... on MemoryError { code message }
   }
 }"""
-HEALTH = "{ health { ok checks { name ok detail } } }"
 
 
 def items(number: int) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 import typer
+from checkout import ROOT
 from fix_memory import memory_of, with_database
 from fix_own_database import blocks, prepared, section
 
@@ -24,7 +25,6 @@ from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.migrating import migrate
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

@@ -13,13 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fix_service import Client
+from fix_service import CAPTURE, Client
 from plan_picture import draw
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PICTURES = os.environ.get("STRATAGRAPH_TEST_PICTURES")
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 
 
 ASK = """query { retrieveGraph(input: {taskDescriptor: "deploy Lantern"}) {

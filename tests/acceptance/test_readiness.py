@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from fix_faults import free_port
 from fix_memory import until
-from fix_service import MASTER_KEY, Client, Forked, Service, environment, running
+from fix_service import HEALTH, MASTER_KEY, Client, Forked, Service, environment, running
 from prometheus_client.parser import text_string_to_metric_families
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
@@ -27,7 +27,6 @@ CAPTURE = """mutation($text: String!) { captureMemory(input: {source: "test", so
   content: {role: "user", text: $text}}) { __typename ... on MemoryError { code message } } }"""
 ASK = """query($text: String!) { retrieveGraph(input: {taskDescriptor: $text}) { ... on RetrieveGraphSuccess {
   nodes { record { text } } } } }"""
-HEALTH = "{ health { ok checks { name ok detail } } }"
 HANG_S = "stratagraph.service.processes.group:HANG_S"
 
 

@@ -13,12 +13,9 @@ import psutil
 import psycopg
 import pytest
 from fix_memory import until
-from fix_service import Client, Service, running
+from fix_service import CAPTURE, Client, Service, running
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
-
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code retryable } } }"""
 
 
 @pytest.fixture

@@ -17,15 +17,12 @@ import httpx
 import psutil
 import psycopg
 from fix_memory import until
-from fix_service import environment, run_command, running
+from fix_service import CAPTURE, HEALTH, environment, run_command, running
 from prometheus_client.parser import text_string_to_metric_families
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.service.processes.board import KEEPS_ENDING
 
-CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
-  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code retryable } } }"""
-HEALTH = "{ health { ok checks { name ok detail } } }"
 NAMES = {"background", "api-1", "api-2"}
 
 

@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("store", "graph_sync", "memory", "consolidation", "graphql", "service")
+from checkout import ROOMS, ROOT
 
 
 class Tree:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import doctest
 import importlib
-from pathlib import Path
 
 import pytest
+from checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 WINGS = ("store", "graph_sync", "memory", "consolidation", "graphql", "service")
 WITH_EXAMPLES = [
     ".".join(path.relative_to(ROOT / wing).with_suffix("").parts)

@@ -12,8 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
-ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("store", "graph_sync", "memory", "consolidation", "graphql", "service")
+from checkout import ROOMS, ROOT
 
 
 def test_no_init_file_shadows_a_package() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -57,17 +56,8 @@ FADED = timedelta(hours=11)  # ten half-lives of one hour bring an event's salie
 YEAR = timedelta(days=365)  # a fact's or an entity's salience is below the threshold after 300 days
 
 
-async def rows(memory: Memory, statement: str, **parameters: Any) -> Sequence[Any]:
-    async with memory.database.engine.begin() as connection:
-        return (await connection.execute(text(statement), parameters)).all()
-
-
-async def value(memory: Memory, statement: str, **parameters: Any) -> Any:
-    return (await rows(memory, statement, **parameters))[0][0]
-
-
 async def ids(memory: Memory) -> set[UUID]:
-    return {row.id for row in await rows(memory, "SELECT id FROM record")}
+    return {row["id"] for row in await memory.rows("SELECT id FROM record")}
 
 
 async def tenant_of(memory: Memory) -> Tenant:
@@ -93,8 +83,8 @@ async def learn(memory: Memory) -> int:
     tenant = await tenant_of(memory)
     marked = 0
     async with memory.database.background(Role.JOBS) as connection:
-        for row in await rows(memory, "SELECT scope, sensitivity FROM episode GROUP BY scope, sensitivity"):
-            group = Group(tenant.id, row.scope, Sensitivity(row.sensitivity))
+        for row in await memory.rows("SELECT scope, sensitivity FROM episode GROUP BY scope, sensitivity"):
+            group = Group(tenant.id, row["scope"], Sensitivity(row["sensitivity"]))
             later = memory.clock.now() + DAY
             due = await fetch_due_episodes(connection, group, stages=["test"], now=later, limit=1_000)
             at, every = memory.clock.now(), ["test"]
@@ -123,17 +113,10 @@ def with_policy(memory: Memory, path: Path, **rule: Any) -> Memory:
     return replace(memory, capture=Capture(memory.database, memory.directory, memory.clock, Policy.load(path)))
 
 
-async def entity(memory: Memory, name: str, **more: Any) -> UUID:
-    content = {"canonical_name": name, "primary_type": "Thing"}
-    kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, **more)
-    return kept.primary.id
-
-
 async def relate(memory: Memory, source: UUID, target: UUID) -> None:
     tenant = await tenant_of(memory)
     numbers = await memory.directory.predicates(tenant, ["uses"])
-    await rows(
-        memory,
+    await memory.rows(
         "INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version)"
         " VALUES (:tenant, gen_random_uuid(), :source, :target, :predicate, 1, now(), 1) RETURNING id",
         tenant=tenant.id,
@@ -148,7 +131,7 @@ async def test_a_record_is_pruned_at_its_due_instant_and_not_before(memory: Memo
     assert kept.lifecycle is not None
     due = kept.lifecycle.due_at()
     assert due is not None
-    assert due == await value(memory, "SELECT due_at FROM salience")
+    assert due == await memory.value("SELECT due_at FROM salience")
     memory.clock.at = due - timedelta(milliseconds=1)
     assert (await prune(memory)).pruned == 0
     memory.clock.at = due
@@ -159,21 +142,23 @@ async def test_a_record_is_pruned_at_its_due_instant_and_not_before(memory: Memo
 
 async def test_pruning_leaves_only_a_tombstone_an_audit_entry_and_a_feed_entry(memory: Memory) -> None:
     kept = (await memory.turn("a passing remark", scope="project:x", sensitivity=Sensitivity.MEDIUM)).primary
-    version = await value(memory, "SELECT row_version FROM record")
+    version = await memory.value("SELECT row_version FROM record")
     memory.clock.forward(FADED)
     await prune(memory)
     for table in ("record", "record_history", "salience", "relation", "episode", "episode_event", "entity_term"):
-        assert await value(memory, f"SELECT count(*) FROM {table}") == 0, table  # noqa: S608
-    (tombstone,) = await rows(memory, "SELECT t.*, s.name FROM tombstone t JOIN scope s ON s.id = t.scope")
-    assert (tombstone.id, tombstone.type, tombstone.name, tombstone.sensitivity) == (kept.id, 1, "project:x", 2)
-    assert (tombstone.cause, tombstone.key_hash, tombstone.at) == (Cause.PRUNED, None, memory.clock.now())
-    audit = await rows(
-        memory, "SELECT a.*, n.rationale FROM audit a LEFT JOIN audit_note n USING (tenant, id, seq) ORDER BY seq"
+        assert await memory.value(f"SELECT count(*) FROM {table}") == 0, table  # noqa: S608
+    (tombstone,) = await memory.rows("SELECT t.*, s.name FROM tombstone t JOIN scope s ON s.id = t.scope")
+    kept_of_it = {"id": kept.id, "type": 1, "name": "project:x", "sensitivity": 2, "key_hash": None}
+    assert kept_of_it | {"cause": Cause.PRUNED, "at": memory.clock.now()} == {
+        name: tombstone[name] for name in (*kept_of_it, "cause", "at")
+    }
+    audit = await memory.rows(
+        "SELECT a.*, n.rationale FROM audit a LEFT JOIN audit_note n USING (tenant, id, seq) ORDER BY seq"
     )
-    assert [(row.action, row.actor) for row in audit] == [("create", "tester"), ("delete", "housekeeping")]
-    assert audit[-1].rationale == "pruned: salience fell below 0.001"
-    logged = (await rows(memory, "SELECT kind, id, version, op FROM sync_log ORDER BY seq DESC LIMIT 1"))[0]
-    assert tuple(logged) == (Kind.RECORD, kept.id, version + 1, "D")
+    assert [(row["action"], row["actor"]) for row in audit] == [("create", "tester"), ("delete", "housekeeping")]
+    assert audit[-1]["rationale"] == "pruned: salience fell below 0.001"
+    logged = (await memory.rows("SELECT kind, id, version, op FROM sync_log ORDER BY seq DESC LIMIT 1"))[0]
+    assert tuple(logged.values()) == (Kind.RECORD, kept.id, version + 1, "D")
 
 
 async def test_the_feed_reports_every_relation_deleted_with_its_record(memory: Memory) -> None:
@@ -181,12 +166,12 @@ async def test_the_feed_reports_every_relation_deleted_with_its_record(memory: M
     await relate(memory, first, second)
     await relate(memory, third, first)
     await memory.turn("still fresh")
-    relations = {row.id for row in await rows(memory, "SELECT id FROM relation")}
+    relations = {row["id"] for row in await memory.rows("SELECT id FROM relation")}
     memory.clock.forward(FADED)
     fresh = (await memory.turn("fresh")).primary.id
     assert await prune(memory, limit=1) == Pruned(pruned=4, relations=2)
-    deleted = await rows(memory, "SELECT id, version FROM sync_log WHERE kind = 2 AND op = 'D'")
-    assert {tuple(row) for row in deleted} == {(id_, 2) for id_ in relations}
+    deleted = await memory.rows("SELECT id, version FROM sync_log WHERE kind = 2 AND op = 'D'")
+    assert {(row["id"], row["version"]) for row in deleted} == {(id_, 2) for id_ in relations}
     assert await ids(memory) == {fresh}
 
 
@@ -248,8 +233,8 @@ async def test_an_episode_and_its_members_are_kept_until_learned(memory: Memory)
     assert await learn(memory) == 0  # still open
     assert await prune(memory) == Pruned(pruned=1, postponed=4)
     assert (await prune(memory)).is_done  # postponed rows are not read again
-    closes_at = await value(memory, "SELECT closes_at FROM episode")
-    assert await value(memory, "SELECT min(check_at) FROM salience") == closes_at + KEEP_UNLEARNED
+    closes_at = await memory.value("SELECT closes_at FROM episode")
+    assert await memory.value("SELECT min(check_at) FROM salience") == closes_at + KEEP_UNLEARNED
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
     assert await learn(memory) == 1
     assert await learn(memory) == 0
@@ -263,7 +248,7 @@ async def test_what_learning_has_not_read_is_kept_for_90_days_at_most_and_pruned
 ) -> None:
     await memory.turn("never learned", thread="t1")
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
-    closed_at = await value(memory, "SELECT closed_at FROM episode")
+    closed_at = await memory.value("SELECT closed_at FROM episode")
     memory.clock.forward(FADED)
     job = Prune(resources_of(memory))
     assert (await job.run_once(memory.clock.now())).counts["records_pruned"] == 0
@@ -326,19 +311,19 @@ async def test_an_entity_referred_to_only_by_superseded_records_is_pruned(memory
     old = await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
     await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
     alice = next(edge.target for edge in old.edges if edge.predicate == "subject_entity")
-    await rows(memory, "UPDATE record SET state = 4 WHERE type = 4 RETURNING id")
-    await rows(memory, "UPDATE salience SET s = 0, due_at = t0 WHERE id = :id RETURNING id", id=alice)
+    await memory.rows("UPDATE record SET state = 4 WHERE type = 4 RETURNING id")
+    await memory.rows("UPDATE salience SET s = 0, due_at = t0 WHERE id = :id RETURNING id", id=alice)
     assert (await prune(memory)).pruned == 1
     assert alice not in await ids(memory)
     assert old.primary.id in await ids(memory)
 
 
 async def test_entities_that_refer_only_to_each_other_are_pruned_together(memory: Memory) -> None:
-    one, two, three = [await entity(memory, name) for name in ("One", "Two", "Three")]
+    one, two, three = [await memory.entity(name) for name in ("One", "Two", "Three")]
     for source, target in ((one, two), (two, three), (three, one)):
         await relate(memory, source, target)
     memory.clock.forward(150 * DAY)
-    late = await entity(memory, "Late")
+    late = await memory.entity("Late")
     await relate(memory, late, one)
     memory.clock.forward(151 * DAY)
     held = await prune(memory)
@@ -353,13 +338,13 @@ async def test_a_postponed_entity_is_checked_at_growing_intervals_of_at_most_64_
 ) -> None:
     ruled = with_policy(memory, tmp_path / "policy.json", deletion_policy="manual_only")
     fact = (await ruled.observe("Alice", "likes", 7)).primary.id
-    await rows(memory, "UPDATE salience SET deletion_policy = 1, due_at = t0 WHERE id <> :id RETURNING id", id=fact)
+    await memory.rows("UPDATE salience SET deletion_policy = 1, due_at = t0 WHERE id <> :id RETURNING id", id=fact)
     memory.clock.forward(301 * DAY)
     gaps = []
     for _ in range(12):
         assert (await prune(memory)).postponed == 1
         before = memory.clock.now()
-        memory.clock.at = await value(memory, "SELECT check_at FROM salience WHERE deletion_policy = 1")
+        memory.clock.at = await memory.value("SELECT check_at FROM salience WHERE deletion_policy = 1")
         gaps.append(memory.clock.at - before)
     assert timedelta(0) < gaps[0] <= 2 * DAY
     assert gaps[-1] == 64 * DAY == max(gaps)
@@ -380,7 +365,7 @@ async def test_a_superseded_record_is_kept_as_history_until_it_would_have_faded(
 
 async def test_a_record_is_not_pruned_by_a_stale_due_instant(memory: Memory) -> None:
     kept = (await memory.turn("still wanted")).primary.id
-    await rows(memory, "UPDATE salience SET due_at = t0 RETURNING id")
+    await memory.rows("UPDATE salience SET due_at = t0 RETURNING id")
     assert await prune(memory) == Pruned(postponed=1)
     assert await ids(memory) == {kept}
     memory.clock.forward(FADED)
@@ -400,7 +385,7 @@ async def test_a_record_with_more_relations_than_a_batch_is_pruned_over_several_
     assert first == Pruned(relations=2)
     assert hub in await ids(memory)
     assert await prune(memory) == Pruned(pruned=6, relations=3)
-    assert await value(memory, "SELECT count(*) FROM sync_log WHERE kind = 2 AND op = 'D'") == 5
+    assert await memory.value("SELECT count(*) FROM sync_log WHERE kind = 2 AND op = 'D'") == 5
 
 
 async def test_two_concurrent_pruners_share_the_work_without_waiting(memory: Memory) -> None:
@@ -417,8 +402,8 @@ async def test_two_concurrent_pruners_share_the_work_without_waiting(memory: Mem
     assert two.pruned == 3  # the record that shares a relation with the first batch is skipped
     assert (await prune(memory)).pruned == 1
     assert await ids(memory) == set()
-    assert await value(memory, "SELECT count(*) FROM tombstone") == 8
-    assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D'") == 8 + 7
+    assert await memory.value("SELECT count(*) FROM tombstone") == 8
+    assert await memory.value("SELECT count(*) FROM sync_log WHERE op = 'D'") == 8 + 7
 
 
 async def test_concurrent_servers_prune_each_record_once(memory: Memory) -> None:
@@ -434,8 +419,8 @@ async def test_concurrent_servers_prune_each_record_once(memory: Memory) -> None
     rest = (await prune(memory)).pruned  # records skipped because another server held their lock
     assert sum(result.counts["records_pruned"] for result in results) + rest == count
     assert await ids(memory) == set()
-    assert await value(memory, "SELECT count(*) FROM tombstone") == count
-    assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D' AND kind = 1") == count
+    assert await memory.value("SELECT count(*) FROM tombstone") == count
+    assert await memory.value("SELECT count(*) FROM sync_log WHERE op = 'D' AND kind = 1") == count
 
 
 async def test_a_locked_record_is_skipped_without_waiting(memory: Memory) -> None:
@@ -455,8 +440,8 @@ async def test_every_tenant_is_pruned_and_each_has_its_own_tombstones(memory: Me
         await memory.turn("a remark", trust=trust_of(tenant=name))
     memory.clock.forward(FADED)
     assert (await prune(memory)).pruned == 3
-    tombstones = await rows(memory, "SELECT t.name FROM tombstone s JOIN tenant t ON t.id = s.tenant")
-    assert {row.name for row in tombstones} == {"acme", "globex", "initech"}
+    tombstones = await memory.rows("SELECT t.name FROM tombstone s JOIN tenant t ON t.id = s.tenant")
+    assert {row["name"] for row in tombstones} == {"acme", "globex", "initech"}
 
 
 async def test_a_prune_run_is_bounded_and_requests_another_while_records_are_due(memory: Memory) -> None:
@@ -470,7 +455,7 @@ async def test_a_prune_run_is_bounded_and_requests_another_while_records_are_due
     assert [result.more for result in results] == [True, True, False, False]
 
 
-async def test_running_the_jobs_once_or_fifty_times_leaves_the_same_values(memory: Memory) -> None:
+async def test_running_the_jobs_once_or_often_leaves_the_same_values(memory: Memory) -> None:
     async def run_story(tenant: str, passes: int) -> list[tuple[str, float]]:
         trust = trust_of(tenant=tenant)
         server = server_of(memory)
@@ -493,7 +478,7 @@ async def test_running_the_jobs_once_or_fifty_times_leaves_the_same_values(memor
 
     once = await run_story("once", 1)
     assert len(once) == 3  # two facts and Alice; the remark was pruned
-    assert await run_story("often", 50) == once
+    assert await run_story("often", 10) == once
 
 
 async def test_a_tombstone_blocks_derivation_from_older_sources_only(memory: Memory) -> None:
@@ -540,13 +525,13 @@ async def test_a_tombstone_has_a_key_for_named_records_and_no_content(memory: Me
         assert {one.id for one in prepared} == {one.primary.id for one in kept}
         await insert_tombstones(connection, tenant, prepared, cause=Cause.DELETED, at=memory.clock.now())
         await insert_tombstones(connection, tenant, prepared, cause=Cause.ERASED, at=memory.clock.now() + HOUR)
-    tombstones = {row.type: row for row in await rows(memory, "SELECT * FROM tombstone")}
-    scope = tombstones[5].scope
-    assert {row.cause for row in tombstones.values()} == {Cause.ERASED}
-    assert tombstones[2].key_hash is None
+    tombstones = {row["type"]: row for row in await memory.rows("SELECT * FROM tombstone")}
+    scope = tombstones[5]["scope"]
+    assert {row["cause"] for row in tombstones.values()} == {Cause.ERASED}
+    assert tombstones[2]["key_hash"] is None
     for memory_type, name in ((MemoryType.COMPETENCE, "fix cache"), (MemoryType.PLAN_GRAPH, "deploy")):
         key = derivation_key(tenant, memory_type, scope, handle_key(tenant, memory_type, name))
-        assert bytes(tombstones[memory_type].key_hash) == key
+        assert bytes(tombstones[memory_type]["key_hash"]) == key
 
 
 async def test_the_preview_lists_exactly_what_is_then_pruned(memory: Memory, tmp_path: Path) -> None:
@@ -569,8 +554,8 @@ async def test_the_preview_lists_exactly_what_is_then_pruned(memory: Memory, tmp
         assert all(item.due_at <= memory.clock.now() for item in previewed.items)
         await prune(memory)
         assert before - await ids(memory) == {item.record.id for item in previewed.items if not item.awaits_learning}
-    left = await rows(memory, "SELECT name FROM record")
-    assert sorted(row.name.split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob"]
+    left = await memory.rows("SELECT name FROM record")
+    assert sorted(row["name"].split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob"]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -579,7 +564,7 @@ async def test_the_preview_equals_what_bursts_prune_with_passes_and_changes_in_b
 ) -> None:
     """Many records fall due at once, in batches of one or two; passes before `until` make entities wait."""
     chance = random.Random(seed)
-    entities = [await entity(memory, f"Thing {number}", retention=_retention(chance)) for number in range(6)]
+    entities = [await memory.entity(f"Thing {number}", retention=_retention(chance)) for number in range(6)]
     for _ in range(4):
         await relate(memory, *chance.sample(entities, 2))
     pruned_in_all = 0
@@ -589,12 +574,14 @@ async def test_the_preview_equals_what_bursts_prune_with_passes_and_changes_in_b
             await memory.observe(about, "has", f"{step}.{number}", retention=_retention(chance))
             thread = chance.choice([None, f"t{step % 3}"])
             await memory.turn("a remark", thread=thread, context={"mentions": [about]}, retention=_retention(chance))
-        facts = await rows(memory, "SELECT id FROM record WHERE type = 4 AND state = 1 ORDER BY id")
+        facts = await memory.rows("SELECT id FROM record WHERE type = 4 AND state = 1 ORDER BY id")
         if facts and chance.random() < 0.5:
-            await memory.revision.revise(memory.trust, Retract(record_id=chance.choice(facts).id, rationale="wrong"))
-        current = await rows(memory, "SELECT id FROM record WHERE state <= 2 ORDER BY id")
+            await memory.revision.revise(memory.trust, Retract(record_id=chance.choice(facts)["id"], rationale="wrong"))
+        current = await memory.rows("SELECT id FROM record WHERE state <= 2 ORDER BY id")
         if current and chance.random() < 0.5:
-            await memory.revision.revise(memory.trust, Reinforce(record_id=chance.choice(current).id, rationale="read"))
+            await memory.revision.revise(
+                memory.trust, Reinforce(record_id=chance.choice(current)["id"], rationale="read")
+            )
         if step % 3 == 1:
             await close_silent(memory)
             await learn(memory)
@@ -655,15 +642,15 @@ async def test_the_preview_lists_every_record_of_a_thread_that_is_due(
 
 async def test_a_preview_changes_nothing(memory: Memory) -> None:
     await memory.turn("a remark")
-    before = await rows(memory, "SELECT * FROM salience")
+    before = await memory.rows("SELECT * FROM salience")
     for _ in range(3):
         await preview(memory, memory.clock.now() + YEAR)
-    assert await rows(memory, "SELECT * FROM salience") == before
+    assert await memory.rows("SELECT * FROM salience") == before
 
 
 async def test_the_preview_pages_in_order_of_due_instant_without_duplicates(memory: Memory) -> None:
     turns = [(await memory.turn(f"remark {number}")).primary.id for number in range(7)]
-    await rows(memory, "UPDATE salience SET due_at = (SELECT min(due_at) FROM salience) RETURNING id")
+    await memory.rows("UPDATE salience SET due_at = (SELECT min(due_at) FROM salience) RETURNING id")
     until, found, after, pages = memory.clock.now() + DAY, [], None, 0
     while True:
         page = await preview(memory, until, first=3, after=after)
@@ -695,7 +682,7 @@ async def test_the_preview_counts_and_lists_only_records_fully_visible_to_the_ca
 
 async def test_a_record_invisible_to_the_caller_does_not_remove_an_entity_from_its_preview(memory: Memory) -> None:
     """The entity's absence would reveal the invisible record; pruning itself still keeps the entity."""
-    alice = await entity(memory, "Alice")
+    alice = await memory.entity("Alice")
     fact = await memory.observe("Alice", "earns", 100, sensitivity=Sensitivity.HYPER)
     assert alice in {edge.target for edge in fact.edges}
     memory.clock.forward(200 * DAY)

@@ -20,11 +20,6 @@ def server(memory: Memory) -> Server:
     return server_of(memory)
 
 
-async def one(memory: Memory, statement: str) -> object:
-    async with memory.database.engine.begin() as connection:
-        return (await connection.exec_driver_sql(statement)).scalar_one()
-
-
 async def test_each_record_is_counted_once_over_repeated_runs(memory: Memory, server: Server) -> None:
     for text in ("red apples", "green apples", "green pears"):
         await memory.turn(text, scope="project:fruit")
@@ -36,7 +31,7 @@ async def test_each_record_is_counted_once_over_repeated_runs(memory: Memory, se
     # Every record and "user" (the role): 4; apples, green: 3, 2; red, pears, blue: 1
     assert sorted(counted.values(), reverse=True) == [4, 4, 3, 2, 1, 1, 1]
     largest = "SELECT max(packed & 536870911) FROM word_count, unnest(cells) AS packed WHERE term = 0"
-    assert await one(memory, largest) == 3  # of one scope
+    assert await memory.value(largest) == 3  # of one scope
 
 
 async def test_two_servers_do_not_count_a_record_twice(memory: Memory, server: Server) -> None:
@@ -65,8 +60,8 @@ async def test_old_retrievals_and_snapshots_are_deleted(memory: Memory, server: 
         await memory.turn(f"message {number}")
         await feed.take_snapshot()
     await server.run_once()
-    assert await one(memory, "SELECT count(*) FROM sync_snapshot") == 5  # old copies of the mirror need those of a day
+    assert await memory.value("SELECT count(*) FROM sync_snapshot") == 5  # old copies of the mirror need those of a day
     async with memory.database.engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE sync_snapshot SET at = at - interval '25 hours'")
     await server.run_once()
-    assert await one(memory, "SELECT count(*) FROM sync_snapshot") == 1
+    assert await memory.value("SELECT count(*) FROM sync_snapshot") == 1

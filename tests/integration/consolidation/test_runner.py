@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -93,11 +92,6 @@ async def set_aside_rows(memory: Memory) -> list[SetAside]:
         return await list_set_aside(connection, limit=100)
 
 
-async def sql(memory: Memory, statement: str, **parameters: Any) -> None:
-    async with memory.database.engine.begin() as connection:
-        await connection.execute(text(statement), parameters)
-
-
 async def test_the_pause_of_a_job_doubles_while_it_finds_nothing_to_do(memory: Memory) -> None:
     probe, slow = Probe("probe", JobConfig(interval_s=2.0)), Probe("slow", JobConfig(interval_s=60.0), found=0)
     runner = Runner(memory.database, memory.clock, [probe, slow], owner="one")
@@ -177,13 +171,13 @@ async def test_a_job_with_a_first_pause_waits_for_it_when_it_is_new_and_after_an
         assert -50 <= (await state_of(memory, "slow")).overdue_s < -30
         assert await runner.run_once("slow") is not None  # where a person asks for it
     assert slow.runs == 1
-    await sql(memory, "UPDATE job SET next_run_at = clock_timestamp() - interval '1 day'")
+    await memory.rows("UPDATE job SET next_run_at = clock_timestamp() - interval '1 day'")
     upgraded = Runner(memory.database, memory.clock, [slow, quick], owner="two")
     await upgraded.put_off()
     assert await upgraded.leases.claim("slow", longest_pause_s=600) is None
     assert await upgraded.leases.claim("quick", longest_pause_s=600) == 0
     for next_run_at in ("infinity", "3000-01-01T00:00:00Z"):
-        await sql(memory, "UPDATE job SET next_run_at = CAST(CAST(:at AS text) AS timestamptz)", at=next_run_at)
+        await memory.rows("UPDATE job SET next_run_at = CAST(CAST(:at AS text) AS timestamptz)", at=next_run_at)
         before = await state_of(memory, "slow")
         await upgraded.put_off()
         assert (await state_of(memory, "slow")).next_run_at == before.next_run_at  # never earlier
@@ -201,7 +195,7 @@ async def test_another_server_takes_over_a_job_whose_server_died(memory: Memory)
     assert await dead.claim("shared", longest_pause_s=60) == 0
     runner = Runner(memory.database, memory.clock, [Probe("shared")], owner="two")
     assert await runner.run_once("shared") is None  # the lease is held
-    await sql(memory, "UPDATE job SET lease_until = clock_timestamp() - interval '1 s'")
+    await memory.rows("UPDATE job SET lease_until = clock_timestamp() - interval '1 s'")
     assert (run := await runner.run_once("shared")) is not None
     assert run.error is None
     assert not await dead.renew("shared")
@@ -223,7 +217,7 @@ async def test_one_bad_curve_stops_neither_pruning_nor_counting(memory: Memory) 
     bad = (await memory.turn("a remark with a bad curve")).primary.id
     for number in range(5):
         await memory.turn(f"remark {number}")
-    await sql(memory, """UPDATE salience SET curve = 3, params = '{"name": "gone"}' WHERE id = :id""", id=bad)
+    await memory.rows("""UPDATE salience SET curve = 3, params = '{"name": "gone"}' WHERE id = :id""", id=bad)
     memory.clock.forward(FADED)
     counts = await run_jobs(memory)
     assert (counts["records_pruned"], counts["changes_counted"], counts["set_aside"]) == (5, 6, 1)
@@ -234,7 +228,7 @@ async def test_one_bad_curve_stops_neither_pruning_nor_counting(memory: Memory) 
     memory.clock.forward(timedelta(minutes=1))
     assert (await run_jobs(memory))["set_aside"] == 1
     assert [one.attempts for one in await set_aside_rows(memory)] == [2]
-    await sql(memory, "UPDATE salience SET curve = 1, params = NULL WHERE id = :id", id=bad)
+    await memory.rows("UPDATE salience SET curve = 1, params = NULL WHERE id = :id", id=bad)
     memory.clock.forward(timedelta(hours=1))
     assert (await run_jobs(memory))["records_pruned"] == 1
     assert await set_aside_rows(memory) == []
@@ -244,9 +238,9 @@ async def test_a_record_that_cannot_be_deleted_is_set_aside_and_the_others_are_p
     kept = (await memory.turn("a remark that another table references")).primary.id
     for number in range(3):
         await memory.turn(f"remark {number}")
-    await sql(memory, "CREATE TABLE holder (tenant bigint, id uuid, FOREIGN KEY (tenant, id) REFERENCES record)")
-    await sql(memory, "GRANT SELECT ON holder TO PUBLIC")
-    await sql(memory, "INSERT INTO holder SELECT tenant, id FROM record WHERE id = :id", id=kept)
+    await memory.rows("CREATE TABLE holder (tenant bigint, id uuid, FOREIGN KEY (tenant, id) REFERENCES record)")
+    await memory.rows("GRANT SELECT ON holder TO PUBLIC")
+    await memory.rows("INSERT INTO holder SELECT tenant, id FROM record WHERE id = :id", id=kept)
     memory.clock.forward(FADED)
     counts = (await Prune(resources_of(memory)).run_once(memory.clock.now())).counts
     assert counts == {"records_pruned": 3, "pruned_unlearned": 0, "set_aside": 1}
@@ -280,12 +274,11 @@ async def test_a_tenant_whose_words_cannot_be_counted_does_not_delay_the_others(
     await memory.turn("a remark", trust=other)
     for number in range(1, 3):
         await memory.turn(f"remark {number}")
-    await sql(
-        memory, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'"
+    await memory.rows(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'"
     )
     refused = (await memory.directory.resolve(other)).tenant.id
-    await sql(
-        memory,
+    await memory.rows(
         "CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON word_count FOR EACH ROW"
         f" WHEN (NEW.tenant = {refused}) EXECUTE FUNCTION refuse()",
     )
@@ -295,7 +288,7 @@ async def test_a_tenant_whose_words_cannot_be_counted_does_not_delay_the_others(
     assert run.error is not None
     counted = await words_counted(memory.database)
     assert [(tenant == refused, n) for (tenant, term), n in sorted(counted.items()) if term == 0] == [(False, 3)]
-    await sql(memory, "DROP TRIGGER refuse ON word_count")
+    await memory.rows("DROP TRIGGER refuse ON word_count")
     run = await Runner(memory.database, memory.clock, jobs, owner="one").run_once("count-words")
     assert run is not None
     assert run.error is None

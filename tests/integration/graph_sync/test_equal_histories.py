@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_memory import Memory
+from fix_memory import EVIDENCE, Memory
 from sqlalchemy import text
 
 from stratagraph.graph_sync.mirror import Mirror
@@ -36,7 +36,6 @@ PEOPLE = ("Ann", "Ben", "Cleo", "Dora")
 PLACES = ("Acme", "Bolt", "Bern")
 OPS = ("build", "test", "ship")
 STEPS = 30  # captures and revisions of one history
-EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
 
 
 @dataclass

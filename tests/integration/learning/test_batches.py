@@ -10,7 +10,6 @@ from uuid import UUID
 
 import orjson
 import pytest
-from fix_erasing import rows
 from fix_jobs import resources_of
 from fix_learning import capture_episode, run_learning
 from fix_memory import Memory, until
@@ -59,7 +58,7 @@ async def report_outcome(memory: Memory, thread: str, outcome: str = "success") 
 
 
 async def set_aside_by_jobs(memory: Memory) -> list[UUID]:
-    return [row["id"] for row in await rows(memory, "SELECT id FROM job_set_aside")]
+    return [row["id"] for row in await memory.rows("SELECT id FROM job_set_aside")]
 
 
 async def test_the_episode_that_fails_is_set_aside_though_an_earlier_one_has_become_due(memory: Memory) -> None:
@@ -77,7 +76,7 @@ async def test_the_episode_that_fails_is_set_aside_though_an_earlier_one_has_bec
 
     await run_learning(memory, watched_by(memory, fail))
     assert await set_aside_by_jobs(memory) == [bad]
-    waiting = await rows(memory, "SELECT id FROM episode WHERE learned_at IS NULL")
+    waiting = await memory.rows("SELECT id FROM episode WHERE learned_at IS NULL")
     assert ([row["id"] for row in waiting], reported) == ([bad], ["early"])
 
 
@@ -132,11 +131,11 @@ async def test_an_outcome_that_arrives_during_a_batch_does_not_collide_with_it(
     (done,) = await run_learning(memory, watched_by(memory, report))
     await asyncio.gather(*outcomes)
     assert (done.episodes, len(outcomes), retries) == (1, 1, [])
-    assert [row["outcome"] for row in await rows(memory, "SELECT outcome FROM episode")] == [1]
+    assert [row["outcome"] for row in await memory.rows("SELECT outcome FROM episode")] == [1]
 
 
 async def _waits(memory: Memory) -> bool:
-    return bool(await rows(memory, "SELECT FROM pg_locks WHERE NOT granted"))
+    return bool(await memory.rows("SELECT FROM pg_locks WHERE NOT granted"))
 
 
 def bytes_of(read: tuple[Episode, ...]) -> int:

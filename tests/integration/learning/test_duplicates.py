@@ -9,7 +9,6 @@ from uuid import UUID, uuid4
 
 import pytest
 from fix_api import services_of
-from fix_erasing import rows
 from fix_jobs import learn, sweeping_of
 from fix_learning import runs_of
 from fix_memory import Memory, memory_of, trust_of
@@ -33,14 +32,6 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 
 
-async def entity(memory: Memory, name: str, **more: Any) -> UUID:
-    """Capture an entity; keys of its payload, and those of the request, are given as `more`."""
-    request = {key: more.pop(key) for key in ("scope", "sensitivity", "trust") if key in more}
-    content = {"canonical_name": name, **more}
-    captured = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, **request)
-    return captured.primary.id
-
-
 async def consolidate(memory: Memory) -> Sequence[int]:
     """Run learning to its end; return the number of records compared in each step."""
     return [report.inputs for report in await learn(sweeping_of(memory), memory)]
@@ -61,37 +52,37 @@ async def pairs(memory: Memory, trust: Trust | None = None) -> list[set[UUID]]:
 
 
 async def test_names_that_differ_in_form_only_become_one_entity_once(memory: Memory) -> None:
-    one = await entity(memory, "Acme Robotics, Inc.", primary_type="Organization")
-    other = await entity(memory, "ACME  Robotics", primary_type="Organization")
+    one = await memory.entity("Acme Robotics, Inc.", primary_type="Organization")
+    other = await memory.entity("ACME  Robotics", primary_type="Organization")
     await memory.observe("Acme Robotics", "based_in", "Oslo")
     await consolidate(memory)
     assert await active(memory, one, other) == [False, True]
-    before = await rows(memory, "SELECT id, state, row_version FROM record ORDER BY id")
+    before = await memory.rows("SELECT id, state, row_version FROM record ORDER BY id")
     assert await pairs(memory) == []
     assert sum(await consolidate(memory)) > 0  # the merged entity has changed, and says the same as no other
     assert await consolidate(memory) == []
-    assert await rows(memory, "SELECT id, state, row_version FROM record ORDER BY id") == before
+    assert await memory.rows("SELECT id, state, row_version FROM record ORDER BY id") == before
 
 
 async def test_many_forms_of_one_name_become_one_entity(memory: Memory) -> None:
     forms = ("Qx", "Qx Corporation", "Qx Corp.", "QX, Inc", "(qx)")
-    ids = [await entity(memory, name, primary_type="Organization") for name in forms]
+    ids = [await memory.entity(name, primary_type="Organization") for name in forms]
     await consolidate(memory)
     assert sum(await active(memory, *ids)) == 1
 
 
 async def test_what_speaks_against_a_pair_keeps_it_apart(memory: Memory) -> None:
     apart = [
-        await entity(memory, "Team 1", primary_type="Group"),
-        await entity(memory, "Team 2", primary_type="Group"),
-        await entity(memory, "src/pool.py", primary_type="File"),
-        await entity(memory, "src/pools.py", primary_type="File"),
-        await entity(memory, "Mercury, Inc", primary_type="Planet"),
-        await entity(memory, "Mercury Inc", primary_type="Organization"),
+        await memory.entity("Team 1", primary_type="Group"),
+        await memory.entity("Team 2", primary_type="Group"),
+        await memory.entity("src/pool.py", primary_type="File"),
+        await memory.entity("src/pools.py", primary_type="File"),
+        await memory.entity("Mercury, Inc", primary_type="Planet"),
+        await memory.entity("Mercury Inc", primary_type="Organization"),
     ]
     twins = [
-        await entity(
-            memory, f"Jane Doe{dot}", primary_type="Person", identifiers=[{"namespace": "email", "value": mail}]
+        await memory.entity(
+            f"Jane Doe{dot}", primary_type="Person", identifiers=[{"namespace": "email", "value": mail}]
         )
         for dot, mail in (("", "jane@a.org"), (".", "jane@b.org"))
     ]
@@ -106,9 +97,9 @@ async def test_what_speaks_against_a_pair_keeps_it_apart(memory: Memory) -> None
 async def test_none_of_three_is_merged_if_two_of_them_contradict_each_other(memory: Memory) -> None:
     mails = [{"identifiers": [{"namespace": "email", "value": mail}]} for mail in ("j@a.org", "j@b.org")]
     three = [
-        await entity(memory, "Jane Miller", **mails[0]),
-        await entity(memory, "Jane Miller.", **mails[1]),
-        await entity(memory, "Jane-Miller"),
+        await memory.entity("Jane Miller", **mails[0]),
+        await memory.entity("Jane Miller.", **mails[1]),
+        await memory.entity("Jane-Miller"),
     ]
     await consolidate(memory)
     assert await active(memory, *three) == [True] * 3
@@ -119,10 +110,10 @@ async def test_none_of_three_is_merged_if_two_of_them_contradict_each_other(memo
 
 async def test_weak_likeness_is_listed_by_its_score_and_shared_facts_add_to_it(memory: Memory) -> None:
     person: dict[str, Any] = {"primary_type": "Person"}
-    short = await entity(memory, "J. Smith", **person)
-    long = await entity(memory, "John Smith", **person)
-    typo = await entity(memory, "Jonathan Smithers", **person)
-    await entity(memory, "Jonathen Smithers", **person)
+    short = await memory.entity("J. Smith", **person)
+    long = await memory.entity("John Smith", **person)
+    typo = await memory.entity("Jonathan Smithers", **person)
+    await memory.entity("Jonathen Smithers", **person)
     await consolidate(memory)
     first = (await listed(memory)).candidates
     assert [round(one.score, 3) for one in first] == [0.667, 0.586]
@@ -138,9 +129,9 @@ async def test_weak_likeness_is_listed_by_its_score_and_shared_facts_add_to_it(m
 
 async def test_entities_of_other_names_are_found_by_what_is_said_of_both(memory: Memory) -> None:
     for name in ("Bob", "Robert"):
-        await entity(memory, name, primary_type="Person")
+        await memory.entity(name, primary_type="Person")
         for place in ("Oslo", "Rome", "Kyiv", "Lima"):
-            await entity(memory, place, primary_type="Place")
+            await memory.entity(place, primary_type="Place")
             await memory.observe(name, "visited", place)
     await consolidate(memory)
     (found,) = (await listed(memory)).candidates
@@ -169,22 +160,22 @@ async def test_facts_that_state_the_same_become_one_with_the_sources_of_both(mem
 
 
 async def _facts(memory: Memory) -> list[dict[str, Any]]:
-    return await rows(memory, "SELECT id, payload, provenance FROM record WHERE type = 4 AND state = 1")
+    return await memory.rows("SELECT id, payload, provenance FROM record WHERE type = 4 AND state = 1")
 
 
 async def test_only_what_is_new_or_has_changed_is_compared(memory: Memory) -> None:
     for number in range(30):
-        await entity(memory, f"{'ABCDEFGHIJKLMNOPQRSTUVWXYZabcd'[number]}quill {number}", primary_type="Group")
+        await memory.entity(f"{'ABCDEFGHIJKLMNOPQRSTUVWXYZabcd'[number]}quill {number}", primary_type="Group")
     assert sum(await consolidate(memory)) == 30
-    await entity(memory, "Another one", primary_type="Group")
+    await memory.entity("Another one", primary_type="Group")
     assert sum(await consolidate(memory)) == 1
     assert await consolidate(memory) == []
 
 
 async def test_a_rejected_pair_and_an_undone_merge_are_remembered(memory: Memory) -> None:
-    one = await entity(memory, "J. Smith", primary_type="Person")
-    other = await entity(memory, "John Smith", primary_type="Person")
-    same = [await entity(memory, name, primary_type="Organization") for name in ("Acme Labs", "Acme Labs, Inc.")]
+    one = await memory.entity("J. Smith", primary_type="Person")
+    other = await memory.entity("John Smith", primary_type="Person")
+    same = [await memory.entity(name, primary_type="Organization") for name in ("Acme Labs", "Acme Labs, Inc.")]
     await consolidate(memory)
     assert await pairs(memory) == [{one, other}]
     revise = memory.revision.revise
@@ -204,9 +195,9 @@ async def test_a_rejected_pair_and_an_undone_merge_are_remembered(memory: Memory
 
 
 async def test_only_who_may_read_and_write_both_records_decides(memory: Memory) -> None:
-    one = await entity(memory, "J. Smith", scope="a", sensitivity=Sensitivity.MEDIUM)
-    other = await entity(memory, "John Smith", scope="a", sensitivity=Sensitivity.MEDIUM)
-    elsewhere = await entity(memory, "John Smith", scope="b", sensitivity=Sensitivity.MEDIUM)
+    one = await memory.entity("J. Smith", scope="a", sensitivity=Sensitivity.MEDIUM)
+    other = await memory.entity("John Smith", scope="a", sensitivity=Sensitivity.MEDIUM)
+    elsewhere = await memory.entity("John Smith", scope="b", sensitivity=Sensitivity.MEDIUM)
     request = RejectDuplicate(record_id=one, other_id=other, rationale="no")
     refused: list[tuple[Trust, RejectDuplicate, type[Exception]]] = [
         (trust_of(scopes={"b"}), request, RecordNotFound),
@@ -217,13 +208,13 @@ async def test_only_who_may_read_and_write_both_records_decides(memory: Memory) 
     for trust, asked, error in refused:
         with pytest.raises(error):
             await memory.revision.revise(trust, asked)
-    assert await rows(memory, "SELECT FROM duplicate_pair") == []
+    assert await memory.rows("SELECT FROM duplicate_pair") == []
 
 
 async def test_pages_follow_each_other_and_show_what_the_caller_may_read(memory: Memory) -> None:
     for scope, level in (("a", Sensitivity.LOW), ("b", Sensitivity.MEDIUM), ("c", Sensitivity.LOW)):
         for name in ("Mel Miller", "Melanie Miller", "J. Smith", "John Smith"):
-            await entity(memory, name, scope=scope, sensitivity=level, primary_type="Person")
+            await memory.entity(name, scope=scope, sensitivity=level, primary_type="Person")
     await consolidate(memory)
     assert len(await pairs(memory)) == 6
     low = trust_of(scopes={"a"}, ceiling=Sensitivity.LOW)
@@ -270,17 +261,17 @@ class Item:
         more: dict[str, Any] = {"primary_type": self.type} if self.type else {}
         if self.mail:
             more["identifiers"] = [{"namespace": "email", "value": self.mail}]
-        return await entity(memory, self.name, scope=self.scope, sensitivity=self.level, trust=trust, **more)
+        return await memory.entity(self.name, scope=self.scope, sensitivity=self.level, trust=trust, **more)
 
 
 async def test_an_alias_of_one_side_makes_no_entity_the_other_and_no_fact_replaces_its_facts(memory: Memory) -> None:
     """Whoever writes calls an entity of its own by the name of another one's."""
     theirs = trust_of(actor="attacker")
-    victim = await entity(memory, "Northwind Treasury", primary_type="Company")
+    victim = await memory.entity("Northwind Treasury", primary_type="Company")
     iban = (await memory.observe("Northwind Treasury", "iban", "NW 1", revision_policy="replace")).primary.id
-    shell = await entity(memory, "Evil Shell Ltd", primary_type="Company", trust=theirs)
+    shell = await memory.entity("Evil Shell Ltd", primary_type="Company", trust=theirs)
     aliases = [{"value": "Northwind Treasury"}]
-    assert await entity(memory, "Evil Shell Ltd", aliases=aliases, trust=theirs) == shell
+    assert await memory.entity("Evil Shell Ltd", aliases=aliases, trust=theirs) == shell
     await memory.observe("Evil Shell Ltd", "pays_to", "EV 9", trust=theirs)
     await consolidate(memory)
     assert await active(memory, victim, shell, iban) == [True] * 3
@@ -301,10 +292,10 @@ async def test_who_calls_something_new_by_the_name_of_an_entity_does_not_become_
 ) -> None:
     """A capture that brought an unknown name with a known alias took the known entity over."""
     theirs = trust_of(actor="attacker")
-    victim = await entity(memory, "Northwind Treasury")
+    victim = await memory.entity("Northwind Treasury")
     iban = (await memory.observe("Northwind Treasury", "iban", "NW 1", revision_policy="replace")).primary.id
     if is_entity:
-        shell = await entity(memory, "Evil Shell Ltd", aliases=[{"value": "Northwind Treasury"}], trust=theirs)
+        shell = await memory.entity("Evil Shell Ltd", aliases=[{"value": "Northwind Treasury"}], trust=theirs)
         assert shell != victim
     else:
         named = {"name": "Evil Shell Ltd", "aliases": ["Northwind Treasury"]}
@@ -319,9 +310,9 @@ async def test_who_calls_something_new_by_the_name_of_an_entity_does_not_become_
 
 
 async def test_an_alias_is_enough_for_a_merge_with_facts_of_both_entities(memory: Memory) -> None:
-    other = await entity(memory, "Bob Lane")
-    one = await entity(memory, "Robert Lane")
-    await entity(memory, "Robert Lane", aliases=[{"value": "Bob Lane"}])
+    other = await memory.entity("Bob Lane")
+    one = await memory.entity("Robert Lane")
+    await memory.entity("Robert Lane", aliases=[{"value": "Bob Lane"}])
     for name in ("Robert Lane", "Bob Lane"):
         for place in ("Oslo", "Rome"):
             await memory.observe(name, "visited", place)
@@ -332,8 +323,8 @@ async def test_an_alias_is_enough_for_a_merge_with_facts_of_both_entities(memory
 async def test_things_of_one_name_and_other_types_are_listed(memory: Memory) -> None:
     """As an earlier release left them: an extractor called one thing a project, then a product."""
     named = (("Creator Desk", "Project"), ("Creator Desk!", "Product"))
-    ids = [await entity(memory, name, primary_type=type_) for name, type_ in named]
-    person = await entity(memory, "Creator-Desk", primary_type="Person")
+    ids = [await memory.entity(name, primary_type=type_) for name, type_ in named]
+    person = await memory.entity("Creator-Desk", primary_type="Person")
     await consolidate(memory)
     assert await active(memory, *ids, person) == [True] * 3
     (found,) = (await listed(memory)).candidates
@@ -355,16 +346,16 @@ async def test_one_writer_of_many_similar_names_fills_only_its_part_of_the_list(
         for name in names
     ]
     await memory.capture.capture(theirs, requests, batch=True)
-    mine = {await entity(memory, name, primary_type="Person") for name in ("J. Smith", "John Smith")}
+    mine = {await memory.entity(name, primary_type="Person") for name in ("J. Smith", "John Smith")}
     await consolidate(memory)
     counts = {
         row["writer"]: row["pairs"]
-        for row in await rows(memory, "SELECT writer, count(*) AS pairs FROM duplicate_pair GROUP BY writer")
+        for row in await memory.rows("SELECT writer, count(*) AS pairs FROM duplicate_pair GROUP BY writer")
     }
     assert counts == {"flood": LISTED_MOST, "tester": 1}
     assert mine in await pairs(memory)
     await consolidate(memory)
-    assert sum(row["pairs"] for row in await rows(memory, "SELECT count(*) AS pairs FROM duplicate_pair")) <= (
+    assert sum(row["pairs"] for row in await memory.rows("SELECT count(*) AS pairs FROM duplicate_pair")) <= (
         LISTED_MOST + 1
     )
 
@@ -404,7 +395,7 @@ class Tenants:
 
     async def partition(self, ids: dict[Item, UUID]) -> set[frozenset[Item]]:
         """Return which of the items became one entity."""
-        merged = {row["entity"]: row["survivor"] for row in await rows(self.memory, "SELECT * FROM entity_merge")}
+        merged = {row["entity"]: row["survivor"] for row in await self.memory.rows("SELECT * FROM entity_merge")}
         found: dict[UUID, set[Item]] = {}
         for item, id_ in ids.items():
             stands = id_
@@ -453,11 +444,11 @@ async def test_hidden_records_change_nothing_that_a_caller_sees(database: Databa
 
 async def test_what_an_undone_run_had_merged_stays_apart(memory: Memory) -> None:
     facts = [(await memory.observe("Ann", "works_as", job)).primary.id for job in ("a nurse", "Nurse")]
-    entities = [await entity(memory, name, primary_type="Organization") for name in ("Acme Labs", "Acme Labs, Inc.")]
+    entities = [await memory.entity(name, primary_type="Organization") for name in ("Acme Labs", "Acme Labs, Inc.")]
     before = await active(memory, *facts, *entities)
     await consolidate(memory)
     assert sum(await active(memory, *facts, *entities)) == 1
-    (report,) = await rows(memory, "SELECT run FROM learning_report")
+    (report,) = await memory.rows("SELECT run FROM learning_report")
     undone = await runs_of(memory).undo(memory.trust, report["run"], rationale="wrong")
     assert undone.is_complete
     assert undone.kept_in_all == 0
@@ -487,7 +478,7 @@ async def test_a_run_may_be_continued_by_other_processes(memory: Memory) -> None
     while await sweeping_of(memory, owner=f"process {steps}").run_sweep(run) is not None:
         steps += 1
     assert steps >= 2
-    assert len(await rows(memory, "SELECT FROM entity_merge")) == 2
+    assert len(await memory.rows("SELECT FROM entity_merge")) == 2
     await sweeping_of(memory).close_run(run)
 
 
@@ -502,14 +493,14 @@ async def test_the_evidence_of_a_sealed_pair_has_no_content(memory: Memory) -> N
     """What is stored of a pair in plain text are ids, kinds of signals and numbers that follow from the kinds alone."""
     hidden = {"sensitivity": Sensitivity.HYPER}
     for place in ("Zqxville", "Zqxtown"):
-        await entity(memory, place, primary_type="Place", **hidden)
+        await memory.entity(place, primary_type="Place", **hidden)
     for name in ("Jane Zqxdoe", "J. Zqxdoe"):
-        await entity(memory, name, primary_type="Person", **hidden)
+        await memory.entity(name, primary_type="Person", **hidden)
         for predicate, place in (("lives_in", "Zqxville"), ("was_born_in", "Zqxtown")):
             await memory.observe(name, predicate, place, **hidden)
     await consolidate(memory)
-    (pair,) = await rows(memory, "SELECT evidence, score FROM duplicate_pair")
+    (pair,) = await memory.rows("SELECT evidence, score FROM duplicate_pair")
     assert pair["evidence"]
     assert all(bits == BITS.get(Signal(kind), bits) for kind, bits in pair["evidence"].items())
-    stored = await rows(memory, "SELECT p::text AS text FROM duplicate_pair p")
+    stored = await memory.rows("SELECT p::text AS text FROM duplicate_pair p")
     assert not any(word in str(stored).lower() for word in ("zqx", "jane", "lives"))

@@ -14,7 +14,6 @@ from uuid import UUID
 import httpx
 import pytest
 from fix_endpoint import Reply
-from fix_erasing import rows
 from fix_extractor import ModelServer, completion, found_in, items_of, model_server
 from fix_jobs import learn, resources_of, sweeping_of
 from fix_learning import runs_of
@@ -43,13 +42,13 @@ async def model() -> AsyncIterator[ModelServer]:
 
 async def extract(memory: Memory, server: ModelServer, *, limits: Limits | None = None) -> StageReport:
     """Run learning to its end with the model; return what its extraction did."""
-    before = [row["run"] for row in await rows(memory, "SELECT run FROM learning_report")]
+    before = [row["run"] for row in await memory.rows("SELECT run FROM learning_report")]
     timeout = httpx.Timeout(0.5)
     async with ChatEndpoint(server.url, model="test-model", key="secret", timeout=timeout) as endpoint:
         learning = sweeping_of(memory, extractor=endpoint, limits=limits, first_pause_s=0.001)
         await learn(learning, memory)
     total = StageReport()
-    for row in await rows(memory, "SELECT run, stages FROM learning_report"):
+    for row in await memory.rows("SELECT run, stages FROM learning_report"):
         if row["run"] not in before and "semantic-extractor" in row["stages"]:
             total += StageReport.from_json(row["stages"]["semantic-extractor"])
     return total
@@ -64,7 +63,7 @@ async def episode(memory: Memory, *texts: str, thread: str = "talk", **more: Any
 
 async def facts(memory: Memory, *, author: str | None = "consolidation/semantic-extractor") -> list[MemoryRecord]:
     """Return the facts that the model found, or with None all, in order of their creation, without structural ones."""
-    found = await rows(memory, "SELECT id FROM record WHERE type = 4 ORDER BY created_at, id")
+    found = await memory.rows("SELECT id FROM record WHERE type = 4 ORDER BY created_at, id")
     records = [await memory.capture.stored_record(memory.trust, row["id"]) for row in found]
     return [
         one
@@ -95,8 +94,7 @@ async def test_facts_of_an_episode_rest_on_the_turns_that_say_them_and_are_read_
     for fact, turn in zip(await facts(memory), turns, strict=True):
         assert fact.confidence == 0.5
         assert [source["ref"] for source in (fact.provenance or {})["sources"]] == [str(turn)]
-        edges = await rows(
-            memory,
+        edges = await memory.rows(
             "SELECT p.name FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate"
             " WHERE e.source = :turn AND e.target = :fact",
             turn=turn,
@@ -230,7 +228,7 @@ async def test_an_answer_that_oversteps_the_schema_is_asked_for_again_and_then_s
     again = model.bodies[1]["messages"]
     assert [message["role"] for message in again] == ["system", "user", "assistant", "user"]
     assert "cannot be used" in again[3]["content"]
-    (aside,) = await rows(memory, "SELECT job, error, attempts FROM job_set_aside")
+    (aside,) = await memory.rows("SELECT job, error, attempts FROM job_set_aside")
     assert (aside["job"], aside["error"], aside["attempts"]) == (
         "consolidate",
         "AnswerUnusable in memory.learning.extraction.asking.read",
@@ -240,7 +238,7 @@ async def test_an_answer_that_oversteps_the_schema_is_asked_for_again_and_then_s
     memory.clock.forward(timedelta(minutes=2))
     model.fault = None
     assert (await extract(memory, model)).outputs == 1
-    assert await rows(memory, "SELECT FROM job_set_aside") == []
+    assert await memory.rows("SELECT FROM job_set_aside") == []
 
 
 def once(reply: Reply) -> Callable[[dict[str, Any]], Reply | None]:
@@ -303,7 +301,7 @@ async def test_punctuation_invisible_characters_and_numbers_beyond_all_range_are
     report = await extract(memory, model)
     assert await stated(memory) == [("Ann", "likes", "tea")]
     assert sum(report.skips.values()) == len(answers) - 1
-    names = await rows(memory, "SELECT id FROM record WHERE type = 5")
+    names = await memory.rows("SELECT id FROM record WHERE type = 5")
     found = [await memory.capture.stored_record(memory.trust, row["id"]) for row in names]
     assert not {one.payload["canonical_name"] for one in found if one is not None and one.payload} & set(said)
 
@@ -332,7 +330,7 @@ async def test_an_episode_on_which_the_endpoint_always_fails_does_not_keep_the_o
         await extract(memory, model)
         memory.clock.forward(timedelta(days=2))
     assert len(await stated(memory)) == 4
-    (aside,) = await rows(memory, "SELECT error, stage FROM job_set_aside")
+    (aside,) = await memory.rows("SELECT error, stage FROM job_set_aside")
     assert (aside["error"].split()[0], aside["stage"]) == ("ExtractorUnavailable", "semantic-extractor")
 
 
@@ -342,10 +340,10 @@ async def test_no_run_begins_for_an_episode_that_may_not_be_read_now(memory: Mem
     memory.clock.forward(timedelta(days=1))
     async with ChatEndpoint(model.url, model="test-model", key="secret", timeout=httpx.Timeout(0.5)) as endpoint:
         learning = sweeping_of(memory, extractor=endpoint)
-        await rows(memory, "UPDATE extraction SET lease_until = 'infinity' RETURNING 1 AS n")
+        await memory.rows("UPDATE extraction SET lease_until = 'infinity' RETURNING 1 AS n")
         await learn(learning, memory)  # the summary has changed since
         assert await learning.open_run(memory.clock.now()) is None
-        await rows(memory, "UPDATE extraction SET lease_until = '-infinity' RETURNING 1 AS n")
+        await memory.rows("UPDATE extraction SET lease_until = '-infinity' RETURNING 1 AS n")
         assert await learning.open_run(memory.clock.now()) is not None
 
 
@@ -430,7 +428,7 @@ async def test_a_text_that_becomes_too_sensitive_while_it_waits_is_not_sent(memo
     model.fault = fault
     running = asyncio.create_task(extract(memory, model))
     await raised.wait()
-    await rows(memory, "UPDATE record SET sensitivity = 3 WHERE id = :id RETURNING id", id=turn)
+    await memory.rows("UPDATE record SET sensitivity = 3 WHERE id = :id RETURNING id", id=turn)
     report = await running
     assert len(model.bodies) == 1
     assert report.skips == {"erased, or too sensitive by now": 1}
@@ -447,7 +445,7 @@ async def test_a_text_that_becomes_too_sensitive_is_not_sent_in_another_form_eit
         try:
             return await post(self, body)
         finally:
-            await rows(memory, "UPDATE record SET sensitivity = 3 WHERE id = :id RETURNING id", id=turn)
+            await memory.rows("UPDATE record SET sensitivity = 3 WHERE id = :id RETURNING id", id=turn)
 
     monkeypatch.setattr(ModelEndpoint, "post", raised_afterwards)
     model.fault = lambda _: Reply(400)
@@ -478,10 +476,10 @@ async def test_an_erased_episode_leaves_the_queue_and_its_facts_are_not_stored(
     assert await stated(memory) == []
     await extract(memory, model)
     assert await stated(memory) == []
-    kept = await rows(memory, "SELECT episode FROM extraction")
+    kept = await memory.rows("SELECT episode FROM extraction")
     for row in kept:
         await memory.erasure.erase(memory.trust, Erase(record_id=row["episode"], rationale="asked for"))
-    assert await rows(memory, "SELECT FROM extraction") == []
+    assert await memory.rows("SELECT FROM extraction") == []
 
 
 async def test_a_claim_of_a_process_that_died_runs_out(memory: Memory, model: ModelServer) -> None:
@@ -497,7 +495,7 @@ async def test_a_claim_of_a_process_that_died_runs_out(memory: Memory, model: Mo
     model.fault = None
     await extract(memory, model)
     assert await stated(memory) == []  # it is leased
-    await rows(memory, "UPDATE extraction SET lease_until = '-infinity' RETURNING episode")
+    await memory.rows("UPDATE extraction SET lease_until = '-infinity' RETURNING episode")
     await extract(memory, model)
     assert await stated(memory) == [("Ann", "likes", "tea")]
 
@@ -511,7 +509,7 @@ async def test_what_waits_to_be_read_is_not_forgotten(memory: Memory, model: Mod
     assert (await extract(memory, model)).outputs == 1
     memory.clock.forward(timedelta(seconds=1))
     await Prune(resources_of(memory)).run_once(memory.clock.now())
-    assert await rows(memory, "SELECT FROM episode") == []
+    assert await memory.rows("SELECT FROM episode") == []
     assert await stated(memory) == [("Ann", "likes", "tea")]
 
 
@@ -541,7 +539,7 @@ async def test_a_hostile_answer_ends_in_time_and_stores_nothing(memory: Memory, 
         assert (report.inputs, report.outputs) == (0, 0)
         assert await stated(memory) == []
         assert other.bodies == []
-    assert await rows(memory, "SELECT FROM extraction") != []
+    assert await memory.rows("SELECT FROM extraction") != []
     model.fault = None
     memory.clock.forward(timedelta(days=1))
     await extract(memory, model)

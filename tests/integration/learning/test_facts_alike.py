@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fix_erasing import rows
 from fix_memory import Memory
 from sqlalchemy import text
 
@@ -16,7 +15,7 @@ from stratagraph.store.model.enums import Sensitivity
 async def test_which_of_many_facts_are_compared_does_not_depend_on_their_place_on_disk(memory: Memory) -> None:
     for number in range(CANDIDATES + 5):
         await memory.observe("Acme", f"does_{number}", "Rockets")
-    found = await rows(memory, "SELECT id, tenant, scope, sensitivity FROM record WHERE type = 4 ORDER BY id")
+    found = await memory.rows("SELECT id, tenant, scope, sensitivity FROM record WHERE type = 4 ORDER BY id")
     group = Group(found[0]["tenant"], found[0]["scope"], Sensitivity(found[0]["sensitivity"]))
     asked = found[-1]["id"]
 

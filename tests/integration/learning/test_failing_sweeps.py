@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_erasing import rows
 from fix_examples import repeated
 from fix_jobs import learn, resources_of, sweeping_of
 from fix_learning import capture_episode, run_learning
@@ -25,10 +24,10 @@ from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.learning.structural_facts import StructuralFacts
 from stratagraph.memory.learning.sweep import GroupWriter, Swept
 from stratagraph.store.learning.runs import StoredRun
-from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.errors import StoreUnavailable
 
 HOUR = timedelta(hours=1)
+FIRM: dict[str, Any] = {"primary_type": "Organization", "scope": "project:a"}
 FIRMS = [
     "Acme",
     "Globex",
@@ -82,12 +81,6 @@ class Slow:
         return await StructuralFacts().learn(batch)
 
 
-async def entity(memory: Memory, name: str, scope: str = "project:a") -> UUID:
-    content = {"canonical_name": name, "primary_type": "Organization"}
-    captured = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, scope=scope)
-    return captured.primary.id
-
-
 def fail_for(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Search, set[UUID]], bool]) -> None:
     """Let the comparison of records fail if `fails`, given the search and the queued records that were taken."""
     compare = compare_claimed
@@ -103,16 +96,16 @@ def fail_for(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Search, set[UUID]
 
 async def standing(memory: Memory, *ids: UUID) -> int:
     """Return how many of the records are active."""
-    return len([row for row in await rows(memory, "SELECT id FROM record WHERE state = 1") if row["id"] in ids])
+    return len([row for row in await memory.rows("SELECT id FROM record WHERE state = 1") if row["id"] in ids])
 
 
 async def unlearned(memory: Memory) -> int:
-    (row,) = await rows(memory, "SELECT count(*) AS n FROM episode WHERE closed_at IS NOT NULL AND learned_at IS NULL")
+    (row,) = await memory.rows("SELECT count(*) AS n FROM episode WHERE closed_at IS NOT NULL AND learned_at IS NULL")
     return int(row["n"])
 
 
 async def unfinished(memory: Memory) -> int:
-    (row,) = await rows(memory, "SELECT count(*) AS n FROM learning_run")
+    (row,) = await memory.rows("SELECT count(*) AS n FROM learning_run")
     return int(row["n"])
 
 
@@ -129,7 +122,7 @@ async def test_a_sweep_that_always_fails_does_not_stop_learning(
 
 
 async def test_a_sweep_that_raises_ends_for_the_run_and_the_others_go_on(memory: Memory) -> None:
-    one, other = await entity(memory, "Acme, Inc."), await entity(memory, "ACME Inc")
+    one, other = await memory.entity("Acme, Inc.", **FIRM), await memory.entity("ACME Inc", **FIRM)
     learning = sweeping_of(memory)
     sweeps = [Broken(RuntimeError("a defect")), *learning.sweeps]
     learning = Learning(memory.database, memory.directory, memory.clock, learning.stages, sweeps)
@@ -152,20 +145,23 @@ async def test_an_outage_is_waited_for(memory: Memory) -> None:
 async def test_a_record_that_cannot_be_compared_is_set_aside_and_tried_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ids = [await entity(memory, name) for name in ("Acme, Inc.", "ACME Inc", "Globex", "Initech Corp.", "INITECH corp")]
+    ids = [
+        await memory.entity(name, **FIRM)
+        for name in ("Acme, Inc.", "ACME Inc", "Globex", "Initech Corp.", "INITECH corp")
+    ]
     with monkeypatch.context() as patched:
         fail_for(patched, lambda search, taken: ids[2] in taken)
         done = await learn(sweeping_of(memory), memory)
     assert await standing(memory, *ids) == 3
     assert {"set aside: RuntimeError": 1} in [report.skips for report in done]
-    assert [row["id"] for row in await rows(memory, "SELECT id FROM job_set_aside")] == [ids[2]]
-    assert await rows(memory, "SELECT id FROM duplicate_due WHERE id = :id", id=ids[2]) == []
-    twin = await entity(memory, "GLOBEX")
+    assert [row["id"] for row in await memory.rows("SELECT id FROM job_set_aside")] == [ids[2]]
+    assert await memory.rows("SELECT id FROM duplicate_due WHERE id = :id", id=ids[2]) == []
+    twin = await memory.entity("GLOBEX", **FIRM)
     memory.clock.forward(HOUR)
     await learn(sweeping_of(memory), memory)
     await learn(sweeping_of(memory), memory)
     assert await standing(memory, ids[2], twin) == 1
-    assert await rows(memory, "SELECT id FROM job_set_aside") == []
+    assert await memory.rows("SELECT id FROM job_set_aside") == []
 
 
 @pytest.mark.parametrize("seed", range(repeated(3)))
@@ -174,15 +170,18 @@ async def test_just_the_records_that_fail_are_set_aside(
 ) -> None:
     """Whichever records fail alone, and whichever only together, the others are compared and merged in the same run."""
     rng = Random(seed)
-    pairs = [(await entity(memory, f"{name}, Inc."), await entity(memory, f"{name.upper()} Inc")) for name in FIRMS]
+    pairs = [
+        (await memory.entity(f"{name}, Inc.", **FIRM), await memory.entity(f"{name.upper()} Inc", **FIRM))
+        for name in FIRMS
+    ]
     ids = [id_ for pair in pairs for id_ in pair]
     failing = set(rng.sample(ids, rng.randint(0, 4)))
     crowd = set(rng.sample(sorted({*ids} - failing), 3))  # which fail where all are taken at once
     with monkeypatch.context() as patched:
         fail_for(patched, lambda search, taken: bool(taken & failing) or taken >= crowd)
         await learn(sweeping_of(memory), memory)
-    assert {row["id"] for row in await rows(memory, "SELECT id FROM job_set_aside")} == failing
-    assert await rows(memory, "SELECT id FROM duplicate_due") == []
+    assert {row["id"] for row in await memory.rows("SELECT id FROM job_set_aside")} == failing
+    assert await memory.rows("SELECT id FROM duplicate_due") == []
     expected = [1 if {*pair} - failing else 2 for pair in pairs]
     assert [await standing(memory, *pair) for pair in pairs] == expected
 
@@ -191,7 +190,7 @@ async def test_a_record_is_not_set_aside_for_another_one_that_failed(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A record that another transaction holds is passed over, and is free again when the next one has failed."""
-    ids = sorted([await entity(memory, f"Bad {number}") for number in range(3)])
+    ids = sorted([await memory.entity(f"Bad {number}", **FIRM) for number in range(3)])
     compare = compare_claimed
     async with memory.database.engine.connect() as other:
 
@@ -209,37 +208,39 @@ async def test_a_record_is_not_set_aside_for_another_one_that_failed(
         await other.execute(text("SELECT FROM duplicate_due WHERE id = :id FOR UPDATE"), {"id": ids[0]})
         while await learning.run_sweep(run) is not None:
             pass
-    assert [row["id"] for row in await rows(memory, "SELECT id FROM job_set_aside")] == [ids[1]]
-    assert await rows(memory, "SELECT id FROM duplicate_due") == []
+    assert [row["id"] for row in await memory.rows("SELECT id FROM job_set_aside")] == [ids[1]]
+    assert await memory.rows("SELECT id FROM duplicate_due") == []
 
 
 async def test_a_failure_before_any_record_was_taken_is_blamed_on_none(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await entity(memory, "Acme")
+    await memory.entity("Acme", **FIRM)
 
     async def broken(*_: Any, **__: Any) -> list[UUID]:
         raise RuntimeError("a defect")
 
     monkeypatch.setattr(sweep, "claim_due", broken)
     await learn(sweeping_of(memory), memory)
-    assert await rows(memory, "SELECT id FROM job_set_aside") == []
-    assert len(await rows(memory, "SELECT id FROM duplicate_due")) == 1
+    assert await memory.rows("SELECT id FROM job_set_aside") == []
+    assert len(await memory.rows("SELECT id FROM duplicate_due")) == 1
     assert await unfinished(memory) == 0
 
 
 async def test_a_group_that_keeps_failing_is_left_to_the_next_run(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad = [await entity(memory, f"Bad {number}") for number in range(5)]
-    good = [await entity(memory, name, scope="project:b") for name in ("Acme, Inc.", "ACME Inc")]
-    (row,) = await rows(memory, "SELECT scope FROM record WHERE id = :id", id=bad[0])
+    bad = [await memory.entity(f"Bad {number}", **FIRM) for number in range(5)]
+    good = [
+        await memory.entity(name, primary_type="Organization", scope="project:b") for name in ("Acme, Inc.", "ACME Inc")
+    ]
+    (row,) = await memory.rows("SELECT scope FROM record WHERE id = :id", id=bad[0])
     monkeypatch.setattr(sweep, "MOST_FAILED", 2)
     fail_for(monkeypatch, lambda search, taken: search.group.scope == row["scope"])
     await learn(sweeping_of(memory), memory)
     assert (await standing(memory, *good), await unfinished(memory)) == (1, 0)
-    assert len(await rows(memory, "SELECT id FROM job_set_aside")) == 2
-    assert len(await rows(memory, "SELECT id FROM duplicate_due")) == 3
+    assert len(await memory.rows("SELECT id FROM job_set_aside")) == 2
+    assert len(await memory.rows("SELECT id FROM duplicate_due")) == 3
 
 
 async def test_a_batch_that_takes_too_long_is_halved(memory: Memory) -> None:
@@ -257,5 +258,5 @@ async def test_an_episode_that_takes_too_long_alone_is_set_aside(memory: Memory)
     slow = Slow(50, "thread 2")
     done = await run_learning(memory, Learning(memory.database, memory.directory, memory.clock, [slow]))
     assert (sum(batch.episodes for batch in done), sum(batch.set_aside for batch in done)) == (3, 1)
-    (aside,) = await rows(memory, "SELECT error, stage FROM job_set_aside")
+    (aside,) = await memory.rows("SELECT error, stage FROM job_set_aside")
     assert (aside["error"].split()[0], aside["stage"]) == ("StatementTimedOut", "structural-facts")

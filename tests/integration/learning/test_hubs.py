@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_erasing import rows
 from fix_jobs import resources_of
 from fix_learning import capture_episode, run_learning, runs_of
 from fix_memory import Memory, trust_of
@@ -20,7 +19,7 @@ from stratagraph.consolidation.jobs.trim_logs import TrimLogs
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
 from stratagraph.store.learning import duplicates, procedures
 from stratagraph.store.learning.runs import REPORTS_KEPT
-from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.postgres.queries import query
@@ -65,19 +64,14 @@ async def blocks_of(connection: Connection, statement: str, **parameters: Any) -
     return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
 
 
-async def named(memory: Memory, name: str) -> UUID:
-    content = {"canonical_name": name, "primary_type": "Organization"}
-    more: dict[str, Any] = {"proposed_type": MemoryType.ENTITY, "scope": "project:a"}
-    return (await memory.remember(SourceKind.OBSERVATION, content, **more)).primary.id
-
-
 async def test_comparing_a_record_does_not_read_all_of_a_hub(memory: Memory) -> None:
     """Of one subject and object, half of HUB facts are superseded ones of the group, and half are of another scope."""
-    acme, rockets = await named(memory, "Acme"), await named(memory, "Rockets")
+    firm = {"primary_type": "Organization", "scope": "project:a"}
+    acme, rockets = await memory.entity("Acme", **firm), await memory.entity("Rockets", **firm)
     fact = (await memory.observe("Acme", "likes", "Rockets", scope="project:a")).primary.id
     other = (await memory.observe("Globex", "likes", "Rockets", scope="project:b")).primary.id
-    (here,) = await rows(memory, "SELECT * FROM fact WHERE id = :id", id=fact)
-    (there,) = await rows(memory, "SELECT scope FROM fact WHERE id = :id", id=other)
+    (here,) = await memory.rows("SELECT * FROM fact WHERE id = :id", id=fact)
+    (there,) = await memory.rows("SELECT scope FROM fact WHERE id = :id", id=other)
     assert (here["subject_entity"], here["object_entity"]) == (acme, rockets)
     key = {"record.fact_key": "sha256(c.id::text::bytea)"}
     elsewhere = {"record.scope": str(there["scope"]), "fact.scope": str(there["scope"])}
@@ -185,7 +179,7 @@ async def test_what_runs_showed_of_a_tool_is_kept_of_the_newest(
     for number in range(5):
         await capture_episode(memory, f"thread {number}")
         await run_learning(memory)
-    kept = [row["run"] for row in await rows(memory, "SELECT run FROM learned_tool ORDER BY run DESC")]
+    kept = [row["run"] for row in await memory.rows("SELECT run FROM learned_tool ORDER BY run DESC")]
     assert kept == [run.id for run in (await runs_of(memory).page(memory.trust, first=3)).runs]
 
 

@@ -6,7 +6,6 @@ import random
 from datetime import timedelta
 
 import pytest
-from fix_erasing import rows
 from fix_jobs import resources_of
 from fix_learning import capture_episode, run_learning, stored_records
 from fix_memory import Memory
@@ -83,7 +82,7 @@ async def test_an_episode_of_which_something_was_deleted_is_not_read_again(memor
     await capture_episode(memory, "one", None)
     await close_silent(memory)
     await run_learning(memory)
-    (member,) = await rows(memory, "SELECT record FROM episode_event ORDER BY position DESC LIMIT 1")
+    (member,) = await memory.rows("SELECT record FROM episode_event ORDER BY position DESC LIMIT 1")
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("DELETE FROM episode_event WHERE record = :record"), dict(member))
     await report(memory, "one", "success")

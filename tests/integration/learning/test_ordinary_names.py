@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from fix_episodes import MARKERS
-from fix_erasing import rows
 from fix_learning import capture_episode, run_learning
 from fix_memory import Memory
 
@@ -50,7 +49,7 @@ async def test_names_that_also_mark_something_are_learned_from(memory: Memory) -
             ]
             await lived(memory, f"{name} {number}", calls, {name: name})
         await run_learning(memory)
-    assert await rows(memory, "SELECT * FROM job_set_aside") == []
+    assert await memory.rows("SELECT * FROM job_set_aside") == []
     found: dict[MemoryType, dict[str, dict[str, Any]]] = {}
     for kind in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
         records = (await memory.lookup.records(memory.trust, types=(kind,), first=100)).records
@@ -96,32 +95,32 @@ async def test_a_stage_that_fails_costs_an_episode_that_stage_alone(memory: Memo
     done = await run_learning(memory, with_broken(memory, broken))
     assert {name for batch in done for name in batch.stages} == STAGES - {"competence"}
     assert sum(batch.stages["compression"].outputs for batch in done) == 3
-    assert {frozenset(row["learned_stages"]) for row in await rows(memory, "SELECT learned_stages FROM episode")} == {
+    assert {frozenset(row["learned_stages"]) for row in await memory.rows("SELECT learned_stages FROM episode")} == {
         frozenset(STAGES - {"competence"})
     }
-    aside = await rows(memory, "SELECT id, stage, error FROM job_set_aside ORDER BY id")
+    aside = await memory.rows("SELECT id, stage, error FROM job_set_aside ORDER BY id")
     assert [row["id"] for row in aside] == sorted(ids)
     assert {(row["stage"], row["error"]) for row in aside} == {
         ("competence", "ValueError in memory.learning.batches._isolated")
     }
-    assert await rows(memory, "SELECT id FROM record WHERE type = 5") == []
+    assert await memory.rows("SELECT id FROM record WHERE type = 5") == []
     broken.is_broken = False
     memory.clock.forward(timedelta(minutes=2))
     again = await run_learning(memory, with_broken(memory, broken))
     assert [{*batch.stages} for batch in again] == [{"competence"}]
-    assert await rows(memory, "SELECT * FROM job_set_aside") == []
-    assert len(await rows(memory, "SELECT id FROM record WHERE type = 5")) == 1
+    assert await memory.rows("SELECT * FROM job_set_aside") == []
+    assert len(await memory.rows("SELECT id FROM record WHERE type = 5")) == 1
     assert await run_learning(memory) == []
 
 
 async def test_what_a_failed_stage_had_written_is_rolled_back_and_not_logged(memory: Memory) -> None:
     """Compression lowers the salience of records before it fails."""
     await capture_episode(memory, "one")
-    before = await rows(memory, "SELECT id, s, t0 FROM salience ORDER BY id")
+    before = await memory.rows("SELECT id, s, t0 FROM salience ORDER BY id")
     await run_learning(memory, with_broken(memory, Broken(Compression())))
     old = {row["id"] for row in before}
-    after = await rows(memory, "SELECT id, s, t0 FROM salience ORDER BY id")
+    after = await memory.rows("SELECT id, s, t0 FROM salience ORDER BY id")
     assert [row for row in after if row["id"] in old] == before
-    assert not old & {row["id"] for row in await rows(memory, "SELECT id FROM learning_change")}
-    assert await rows(memory, "SELECT id FROM record WHERE 'summary' = ANY(tags)") == []
-    assert len(await rows(memory, "SELECT id FROM record WHERE type = 4")) > 0, "the other stages have learned"
+    assert not old & {row["id"] for row in await memory.rows("SELECT id FROM learning_change")}
+    assert await memory.rows("SELECT id FROM record WHERE 'summary' = ANY(tags)") == []
+    assert len(await memory.rows("SELECT id FROM record WHERE type = 4")) > 0, "the other stages have learned"

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_erasing import Store, rows
+from fix_erasing import Store
 from fix_jobs import learning_of, resources_of, run_jobs
 from fix_learning import runs_of
 from fix_memory import Memory, trust_of
@@ -223,7 +223,7 @@ async def test_undoing_a_run_takes_its_episodes_out_again(memory: Memory) -> Non
     await learn(memory)
     skill = (await procedures(memory))["skill:book+find+tell"]
     assert (skill.payload or {})["performance"]["success_count"] == 2, "the run that was undone does not count"
-    stored = await rows(memory, "SELECT learned_state FROM record WHERE id = :id", id=skill.id)
+    stored = await memory.rows("SELECT learned_state FROM record WHERE id = :id", id=skill.id)
     assert stored[0]["learned_state"]["evidence"]["find"]["calls"] == 2
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_erasing import Store, rows
+from fix_erasing import Store
 from fix_examples import examples
 from fix_learning import run_learning
 from fix_memory import Memory, fresh_database, memory_of
@@ -74,11 +74,6 @@ async def procedures(memory: Memory) -> dict[str, MemoryRecord]:
             payload = record.payload or {}
             found.setdefault(payload.get("skill_name") or payload["plan_id"], record)
     return found
-
-
-async def write(memory: Memory, sql: str, **values: Any) -> None:
-    async with memory.database.engine.begin() as connection:
-        await connection.execute(text(sql), values)
 
 
 @pytest.mark.parametrize(
@@ -151,10 +146,10 @@ async def test_what_was_forged_before_an_upgrade_is_a_text_of_the_callers(store:
     turn = await lived(memory, "ann")
     skill = (await memory.remember(SourceKind.OBSERVATION, SKILL, proposed_type=MemoryType.COMPETENCE)).primary.id
     forged = json.dumps({"learned": FORGED})
-    await write(memory, "UPDATE record SET payload = payload || CAST(:p AS jsonb) WHERE id = :id", id=skill, p=forged)
+    await memory.rows("UPDATE record SET payload = payload || CAST(:p AS jsonb) WHERE id = :id", id=skill, p=forged)
     await lived(memory, "ben")
     await run_learning(memory)
-    assert await rows(memory, "SELECT * FROM job_set_aside") == []
+    assert await memory.rows("SELECT * FROM job_set_aside") == []
     learned = await procedures(memory)
     assert learned[NAMES[0]].id == skill
     assert learned[NAMES[0]].learned_tools is None
@@ -170,13 +165,13 @@ async def test_a_state_that_cannot_be_read_is_blanked_and_stops_nothing(store: S
     await lived(memory, "ben")
     await run_learning(memory)
     broken = json.dumps(state)
-    await write(memory, "UPDATE record SET learned_state = CAST(:s AS jsonb) WHERE learned_state IS NOT NULL", s=broken)
+    await memory.rows("UPDATE record SET learned_state = CAST(:s AS jsonb) WHERE learned_state IS NOT NULL", s=broken)
     await lived(memory, "eve")
     await run_learning(memory)
-    assert await rows(memory, "SELECT * FROM job_set_aside") == []
+    assert await memory.rows("SELECT * FROM job_set_aside") == []
     await store.erase(record_id=first)
     assert not await store.has(first)
-    assert {row["learned_state"] for row in await rows(memory, "SELECT learned_state FROM record")} == {None}
+    assert {row["learned_state"] for row in await memory.rows("SELECT learned_state FROM record")} == {None}
 
 
 async def test_a_record_that_an_earlier_release_sealed_is_learned_past(store: Store) -> None:
@@ -264,7 +259,7 @@ async def check_total(store: Store, story: list[CaptureRequest]) -> None:
             accepted.add((await memory.capture.capture(memory.trust, [request]))[0].primary.id)
     await lived(memory, "ben")
     await run_learning(memory)
-    assert await rows(memory, "SELECT * FROM job_set_aside") == []
+    assert await memory.rows("SELECT * FROM job_set_aside") == []
     for id_ in accepted:
         record = await memory.lookup.record(memory.trust, id_)
         assert record is not None

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from fix_erasing import rows
 from fix_jobs import learn, resources_of, sweeping_of
 from fix_learning import capture_episode, run_learning, runs_of, stored_records
 from fix_memory import Memory, trust_of
@@ -104,8 +103,7 @@ async def previewed(memory: Memory, until: datetime) -> list[MemoryRecord]:
 
 async def learned(memory: Memory) -> list[tuple[object, ...]]:
     """Return what is current of that was learned, by scope and content, without what names episodes."""
-    found = await rows(
-        memory,
+    found = await memory.rows(
         "SELECT scope, type, name, text, confidence FROM record WHERE state = 1 AND"
         " (type IN (4, 5, 6) OR tags @> '{summary}') ORDER BY scope, type, name, text",
     )
@@ -148,7 +146,7 @@ async def test_only_what_the_caller_may_read_now_is_counted_as_kept(memory: Memo
     for id_ in events:
         await memory.revision.revise(memory.trust, Reinforce(record_id=id_, rationale="useful"))
     for id_, level in zip(events, (Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HYPER), strict=True):
-        await rows(memory, "UPDATE record SET sensitivity = :to WHERE id = :id RETURNING id", to=int(level), id=id_)
+        await memory.rows("UPDATE record SET sensitivity = :to WHERE id = :id RETURNING id", to=int(level), id=id_)
     whole = await runs_of(memory).undo(memory.trust, run.id, rationale="too eager")
     part = await runs_of(memory).undo(caller, run.id, rationale="too eager")
     kept = [record.id for record, _ in part.kept]
@@ -181,7 +179,7 @@ async def test_a_run_too_old_is_refused_before_anything_of_its_log_is_deleted(me
     runs = (await runs_of(memory).page(memory.trust)).runs
     assert len(runs) == 3
     logged = "SELECT count(*) AS n FROM learning_change UNION ALL SELECT count(*) FROM learning_relation"
-    left = sum(row["n"] for row in await rows(memory, logged))
+    left = sum(row["n"] for row in await memory.rows(logged))
     before = await stored_records(memory)
     job = TrimLogs(resources_of(memory), TrimLogsConfig(batch=2))
     memory.clock.forward(UNDO_WINDOW - timedelta(hours=1))
@@ -195,12 +193,12 @@ async def test_a_run_too_old_is_refused_before_anything_of_its_log_is_deleted(me
         result = await job.run_once(memory.clock.now())
         assert result.more
         left -= result.counts["changes_deleted"]
-        assert left == sum(row["n"] for row in await rows(memory, logged))
+        assert left == sum(row["n"] for row in await memory.rows(logged))
     while (await job.run_once(memory.clock.now())).more:
         pass
     assert [(await stored_records(memory))[id_][1] for id_ in before] == [one[1] for one in before.values()]
     assert not (await last_run(memory)).groups[0].can_undo
-    assert {(row["is_trimmed"], row["is_logged"]) for row in await rows(memory, "SELECT * FROM learning_report")} == {
+    assert {(row["is_trimmed"], row["is_logged"]) for row in await memory.rows("SELECT * FROM learning_report")} == {
         (True, False)
     }
 
@@ -240,7 +238,7 @@ async def test_the_next_changes_to_be_undone_are_read_in_their_order_and_not_sor
     """The records of a large run: only those of one batch are read, from an index."""
     await capture_episode(memory, "one", events=["found the key", "opened the door"])
     await run_learning(memory)
-    (report,) = await rows(memory, "SELECT tenant, run, scope, sensitivity FROM learning_report")
+    (report,) = await memory.rows("SELECT tenant, run, scope, sensitivity FROM learning_report")
     where = {"tenant": report["tenant"], "run": report["run"], "scopes": [report["scope"]]}
     async with memory.database.engine.begin() as connection:
         for setting in ("enable_sort", "enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"):

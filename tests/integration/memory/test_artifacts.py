@@ -92,11 +92,6 @@ async def erase(memory: Memory, record: UUID) -> list[bytes]:
         return await release_artifacts(connection, tenant, [record])
 
 
-async def one(memory: Memory, statement: str) -> Any:
-    async with memory.database.engine.begin() as connection:
-        return (await connection.exec_driver_sql(statement)).scalar_one()
-
-
 async def test_an_artifact_is_returned_with_its_media_type(artifacts: Artifacts, memory: Memory) -> None:
     uploaded = await artifacts.put(memory.trust, stream(b"hello"), media_type="text/plain; charset=utf-8")
     assert uploaded.is_new
@@ -113,7 +108,7 @@ async def test_the_same_bytes_are_stored_once(artifacts: Artifacts, memory: Memo
     assert first.uri == again.uri
     assert await artifacts.remove_unneeded() == 1  # not before, since the time of an answer must tell nothing
     assert len(object_keys(objects)) == 1
-    assert await one(memory, "SELECT count(*) FROM artifact_removal") == 0
+    assert await memory.value("SELECT count(*) FROM artifact_removal") == 0
     assert (await artifacts.get(memory.trust, again.uri)).data == b"hello"
 
 
@@ -175,7 +170,7 @@ async def test_the_bytes_are_encrypted_at_rest(artifacts: Artifacts, memory: Mem
     await put(artifacts, memory.trust, b"a secret in plain words")
     (key,) = object_keys(objects)
     assert b"secret" not in bytes(obstore.get(objects, key).bytes())
-    assert await one(memory, "SELECT sealed IS NOT NULL FROM artifact")
+    assert await memory.value("SELECT sealed IS NOT NULL FROM artifact")
 
 
 async def test_without_encryption_the_bytes_are_stored_plain_and_still_verified(
@@ -208,7 +203,7 @@ async def test_an_upload_over_a_limit_or_with_a_wrong_digest_is_refused_and_stor
     with pytest.raises(InvalidInput, match="hexadecimal"):
         await artifacts.get(memory.trust, "sha256:abc")
     assert len(object_keys(objects)) == 1
-    assert await one(memory, "SELECT count(*) FROM artifact") == 1
+    assert await memory.value("SELECT count(*) FROM artifact") == 1
 
 
 async def test_an_unreachable_object_store_is_reported_and_leaves_no_row(memory: Memory, tmp_path: Path) -> None:
@@ -218,14 +213,14 @@ async def test_an_unreachable_object_store_is_reported_and_leaves_no_row(memory:
     (tmp_path / "objects").write_text("a file instead of a directory")
     with pytest.raises(StoreUnavailable):
         await put(artifacts, memory.trust, b"hello")
-    assert await one(memory, "SELECT count(*) FROM artifact") == 0
+    assert await memory.value("SELECT count(*) FROM artifact") == 0
     assert (
-        await one(memory, "SELECT count(*) FROM artifact_removal") == 1
+        await memory.value("SELECT count(*) FROM artifact_removal") == 1
     )  # because part of the object may have been written
     (tmp_path / "objects").unlink()
     memory.clock.forward(GRACE)
     assert await artifacts.remove_unneeded() == 1
-    assert await one(memory, "SELECT count(*) FROM artifact_removal") == 0
+    assert await memory.value("SELECT count(*) FROM artifact_removal") == 0
 
 
 # Access.
@@ -308,7 +303,7 @@ async def test_a_capture_that_resolves_to_a_wider_entity_cannot_reference_an_art
             scope="project:a",
             context={"artifacts": [uri]},
         )
-    assert await one(memory, "SELECT count(*) FROM artifact_reference") == 0
+    assert await memory.value("SELECT count(*) FROM artifact_reference") == 0
 
 
 # References in a capture.
@@ -371,10 +366,10 @@ async def test_a_capture_references_the_artifacts_it_names(
     with pytest.raises(InvalidInput, match="PUT /artifacts") as caught:
         await memory.remember(kind, with_uri(content), context=with_uri(context))
     assert caught.value.path == path
-    assert await one(memory, "SELECT count(*) FROM record") == 0
+    assert await memory.value("SELECT count(*) FROM record") == 0
     await put(bucket, memory.trust, data)
     record = (await memory.remember(kind, with_uri(content), context=with_uri(context))).primary.id
-    assert await one(memory, "SELECT array_agg(record) FROM artifact_reference") == [record]
+    assert await memory.value("SELECT array_agg(record) FROM artifact_reference") == [record]
 
 
 async def test_a_string_that_is_not_an_artifact_uri_is_kept_as_text(memory: Memory) -> None:
@@ -422,7 +417,7 @@ async def test_an_artifact_is_removed_with_its_last_owner(
     assert await artifacts.remove_released(tenant, [digest]) == 1
     assert await artifacts.remove_released(tenant, [digest]) == 0
     assert object_keys(objects) == []
-    assert await one(memory, "SELECT count(*) FROM artifact_removal") == 0
+    assert await memory.value("SELECT count(*) FROM artifact_removal") == 0
 
 
 async def test_objects_left_by_a_crash_after_the_commit_are_removed_by_the_next_pass(
@@ -444,7 +439,7 @@ async def test_a_crash_between_deleting_the_object_and_the_row_is_repaired(
     obstore.delete(objects, object_keys(objects))
     assert await artifacts.remove_unneeded() == 1
     for table in ("artifact", "artifact_removal", "artifact_upload"):
-        assert await one(memory, f"SELECT count(*) FROM {table}") == 0  # noqa: S608
+        assert await memory.value(f"SELECT count(*) FROM {table}") == 0  # noqa: S608
 
 
 async def test_an_object_left_by_an_incomplete_upload_is_removed(memory: Memory, objects: ObjectStore) -> None:
@@ -503,7 +498,7 @@ async def test_an_artifact_of_a_record_deleted_without_release_is_removed(
     await remember(memory, uri)
     memory.clock.forward(GRACE)
     assert await artifacts.remove_unneeded() == 0
-    await one(memory, "WITH gone AS (DELETE FROM record RETURNING id) SELECT count(*) FROM gone")
+    await memory.value("WITH gone AS (DELETE FROM record RETURNING id) SELECT count(*) FROM gone")
     memory.clock.forward(GRACE)
     assert await artifacts.remove_unneeded() == 1
     assert object_keys(objects) == []
@@ -539,7 +534,7 @@ async def test_a_capture_during_removal_of_the_last_owner_never_references_a_mis
             await artifacts.remove_released(tenant, await erase(memory, record))
         else:
             deleting = f"WITH d AS (DELETE FROM record WHERE id = '{record}' RETURNING 1) SELECT 1 FROM d"  # noqa: S608
-            await one(memory, deleting)
+            await memory.value(deleting)
             await asyncio.gather(artifacts.remove_unneeded(), artifacts.remove_unneeded())
 
     for number in range(16):
@@ -606,4 +601,4 @@ async def test_tenants_do_not_share_objects(artifacts: Artifacts, memory: Memory
         await put(artifacts, trust_of(tenant=tenant), b"hello")
     roots = {key.split("/")[0] for key in object_keys(objects)}
     assert len(roots) == 2
-    assert roots == {str(number) for number in await one(memory, "SELECT array_agg(id) FROM tenant")}
+    assert roots == {str(number) for number in await memory.value("SELECT array_agg(id) FROM tenant")}

@@ -212,7 +212,7 @@ async def test_appending_to_an_episode_takes_a_constant_number_of_statements(mem
         before = memory.database.statements
         await memory.turn(f"message {number}", thread="long")
         costs.append(memory.database.statements - before)
-    assert set(costs[2:]) == {costs[2]}
+    assert max(costs[2:]) <= costs[2]
 
 
 async def test_threads_with_the_same_id_in_different_scopes_are_separate(memory: Memory) -> None:

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from uuid import UUID
 
-from fix_memory import ManualClock, Memory
+from fix_memory import EVIDENCE, ManualClock, Memory
 from sqlalchemy import text
 
 from stratagraph.memory.revise.request import Fork, Merge, Revise, Supersede
@@ -18,7 +18,6 @@ from stratagraph.store.model.errors import ConditionsOverlap, VersionConflict
 from stratagraph.store.postgres.database import Database
 
 CLIENTS, SUBJECTS, VALUES, ROUNDS = 16, 10, 5, 6
-EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
 
 
 def _payload(subject: int, value: int) -> dict[str, object]:

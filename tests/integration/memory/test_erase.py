@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_erasing import WHY, Store, entity_named, fail_to_capture, rename, rows, source
+from fix_erasing import WHY, Store, entity_named, fail_to_capture, rename, source
 from fix_memory import Memory, trust_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -86,16 +86,16 @@ async def test_a_fact_is_erased_with_its_history_and_derived_records(store: Stor
     later = await store.everything_stored()
     assert [marker for marker in markers[:-1] if marker in later] == []
     assert await store.audit_chain_is_valid()
-    tombstones = await rows(memory, "SELECT cause FROM tombstone")
+    tombstones = await memory.rows("SELECT cause FROM tombstone")
     assert {row["cause"] for row in tombstones} == {3}
-    assert await rows(memory, "SELECT 1 FROM retrieval WHERE :id = ANY (roots || nodes)", id=fact) == []
+    assert await memory.rows("SELECT 1 FROM retrieval WHERE :id = ANY (roots || nodes)", id=fact) == []
 
 
 async def test_a_tombstone_blocks_derivation_from_older_sources_only(store: Store) -> None:
     memory = store.memory
     captured = await memory.observe("Alice", "likes", "tea")
     old = memory.clock.now()
-    (row,) = await rows(memory, "SELECT fact_key, scope FROM record WHERE id = :id", id=captured.primary.id)
+    (row,) = await memory.rows("SELECT fact_key, scope FROM record WHERE id = :id", id=captured.primary.id)
     await store.erase(record_id=captured.primary.id)
     memory.clock.forward(timedelta(hours=1))
     tenant = (await memory.directory.resolve(memory.trust)).tenant
@@ -132,7 +132,7 @@ async def test_a_derived_record_with_other_support_loses_only_that_support(store
     assert {r.source for r in relations if r.predicate == "derived_semantic"} == {other.primary.id}
     after = await store.everything_stored()
     assert [marker for marker in ("Markerref", "Markersaw", "Markerquote") if marker in after] == []
-    history = await rows(memory, "SELECT provenance::text || payload::text AS content FROM record_history")
+    history = await memory.rows("SELECT provenance::text || payload::text AS content FROM record_history")
     assert history
     assert not any(str(one.primary.id) in row["content"] for row in history)
 
@@ -164,7 +164,7 @@ async def test_a_derived_record_without_active_support_is_kept_as_contested(stor
 async def test_neither_deletion_policy_nor_pin_prevents_erasure(store: Store) -> None:
     memory = store.memory
     fact = (await memory.observe("Alice", "likes", "tea")).primary.id
-    await rows(memory, "UPDATE salience SET deletion_policy = 3 RETURNING id")
+    await memory.rows("UPDATE salience SET deletion_policy = 3 RETURNING id")
     await memory.revision.revise(memory.trust, Pin(record_id=fact, pinned=True, rationale="dear"))
     with pytest.raises(StratagraphError, match="cannot be deleted"):
         await memory.revision.revise(memory.trust, Delete(record_id=fact, rationale="no more"))
@@ -195,8 +195,8 @@ async def test_an_erased_member_is_removed_from_its_closed_episode(store: Store,
     payload = left.payload or {}
     assert [entry["record_id"] for entry in payload["timeline"]] == [str(one.primary.id) for one in captured[1:]]
     assert "Zorblax" not in await store.everything_stored()
-    (row,) = await rows(memory, "SELECT terms FROM record WHERE id = :id", id=episode)
-    history = await rows(memory, "SELECT terms FROM record_history WHERE id = :id AND terms <> '{}'", id=episode)
+    (row,) = await memory.rows("SELECT terms FROM record WHERE id = :id", id=episode)
+    history = await memory.rows("SELECT terms FROM record_history WHERE id = :id AND terms <> '{}'", id=episode)
     assert {tuple(one["terms"]) for one in history} == {tuple(row["terms"])}
     tenant = (await memory.directory.resolve(memory.trust)).tenant
     assert query_terms(tenant.index_key, "Zorblax")[0] not in row["terms"]
@@ -212,7 +212,7 @@ async def test_a_thread_continues_after_its_last_member_was_erased(store: Store)
     followed = {edge.target for edge in three.edges if edge.predicate == "follows"}
     assert followed == {one.primary.id}
     await store.run_jobs()
-    (row,) = await rows(memory, "SELECT id FROM episode")
+    (row,) = await memory.rows("SELECT id FROM episode")
     left = await memory.lookup.record(memory.trust, row["id"])
     assert left is not None
     assert "the second" not in (left.text or "")
@@ -276,7 +276,7 @@ async def test_a_failed_capture_of_the_same_text_is_erased_in_its_scope_only(sto
         )
         await fail_to_capture(memory, request)
     await store.erase(trust_of(access=Access.WRITE, scopes={"project:a"}), record_id=captured.primary.id)
-    left = await rows(memory, "SELECT input ->> 'scope' AS scope FROM candidate WHERE state = 'failed'")
+    left = await memory.rows("SELECT input ->> 'scope' AS scope FROM candidate WHERE state = 'failed'")
     assert [row["scope"] for row in left] == ["project:b"]
 
 
@@ -336,10 +336,10 @@ async def test_an_encrypted_record_is_erased_like_any_other(store: Store) -> Non
     decrypted = "\n".join(await store.decrypted())
     assert "Xyzzy" in decrypted
     assert [marker for marker in ("Quuxitis", "Gruepills", str(secret.primary.id)) if marker in decrypted] == []
-    left = await rows(memory, "SELECT id FROM candidate WHERE state = 'failed'")
+    left = await memory.rows("SELECT id FROM candidate WHERE state = 'failed'")
     assert left == []
     ids = {secret.primary.id, derived.primary.id}
-    assert await rows(memory, "SELECT 1 FROM audit_note WHERE id = ANY(:ids)", ids=list(ids)) == []
+    assert await memory.rows("SELECT 1 FROM audit_note WHERE id = ANY(:ids)", ids=list(ids)) == []
     kept = await memory.lookup.record(memory.trust, both.primary.id)
     assert kept is not None
     assert {item["ref"] for item in (kept.provenance or {})["sources"]} == {str(other.primary.id)}
@@ -432,11 +432,11 @@ async def test_an_unauthorized_caller_erases_nothing(store: Store, trust: Trust,
     memory = store.memory
     fact = (await memory.observe("Alice", "likes", "tea", scope="project:a")).primary.id
     await memory.directory.resolve(trust)
-    before = await rows(memory, "SELECT t::text AS content FROM record t ORDER BY 1")
+    before = await memory.rows("SELECT t::text AS content FROM record t ORDER BY 1")
     with pytest.raises(error):
         await store.erase(trust, record_id=fact)
-    assert await rows(memory, "SELECT t::text AS content FROM record t ORDER BY 1") == before
-    assert await rows(memory, "SELECT 1 FROM erasure") == []
+    assert await memory.rows("SELECT t::text AS content FROM record t ORDER BY 1") == before
+    assert await memory.rows("SELECT 1 FROM erasure") == []
 
 
 @pytest.mark.parametrize(
@@ -454,13 +454,13 @@ async def test_erasing_an_entity_scope_or_tenant_needs_an_unrestricted_administr
     memory = store.memory
     await memory.observe("Alice", "likes", "tea", scope="project:a")
     alice = await entity_named(memory, "Alice")
-    before = await rows(memory, "SELECT t::text AS content FROM record t ORDER BY 1")
+    before = await memory.rows("SELECT t::text AS content FROM record t ORDER BY 1")
     for what in ({"entity_id": alice}, {"scope": "project:a"}, {"tenant": "acme"}):
         with pytest.raises(Forbidden):
             await store.erase(trust, **what)
         with pytest.raises(Forbidden):
             await store.erasure.preview(trust, Erase(**what))
-    assert await rows(memory, "SELECT t::text AS content FROM record t ORDER BY 1") == before
+    assert await memory.rows("SELECT t::text AS content FROM record t ORDER BY 1") == before
 
 
 async def test_the_administrator_of_a_scope_may_erase_it_but_not_unscoped_records(store: Store) -> None:
@@ -518,8 +518,8 @@ async def test_an_entity_is_erased_with_every_record_linked_to_it(store: Store) 
     done = {"thread_id": "t", "outcome_status": "success", "reason": "Plughman was glad"}
     episode = (await memory.remember(SourceKind.OUTCOME, done)).primary.id
     note = await memory.turn("somebody wrote: zorblax, plughman, was here")
-    await rows(memory, "DELETE FROM relation WHERE source = :id RETURNING id", id=note.primary.id)
-    await rows(memory, "UPDATE record SET interpretation = NULL WHERE id = :id RETURNING id", id=note.primary.id)
+    await memory.rows("DELETE FROM relation WHERE source = :id RETURNING id", id=note.primary.id)
+    await memory.rows("UPDATE record SET interpretation = NULL WHERE id = :id RETURNING id", id=note.primary.id)
     await fail_to_capture(
         memory,
         CaptureRequest(source="t", source_kind=SourceKind.AGENT_TURN, content={"role": "user", "text": "ZORBLAX?"}),
@@ -608,13 +608,13 @@ async def test_a_scope_is_erased_and_another_with_the_same_words_is_kept(store: 
     assert receipt.finished_at is not None
     assert not any([await store.has(id_) for id_ in gone])
     assert all([await store.has(id_) for id_ in (*kept, same)])
-    (scope,) = await rows(memory, "SELECT id FROM scope WHERE name = 'project:a'")
+    (scope,) = await memory.rows("SELECT id FROM scope WHERE name = 'project:a'")
     await store.run_jobs()
     for table in ("record", "tombstone", "episode", "entity_term", "fact_slot", "word_change"):
-        left = await rows(memory, f"SELECT * FROM {table} WHERE scope = :scope", scope=scope["id"])  # noqa: S608
+        left = await memory.rows(f"SELECT * FROM {table} WHERE scope = :scope", scope=scope["id"])  # noqa: S608
         assert bool(left) is (table == "tombstone"), table
     counts = "SELECT 1 FROM word_count, unnest(cells) AS packed WHERE packed >> 32 = :scope"
-    assert await rows(memory, counts, scope=scope["id"]) == []
+    assert await memory.rows(counts, scope=scope["id"]) == []
     after = await store.everything_stored()
     where = [
         row for row in after.split("\n") if "Zorblax" in row and "Zorblaxwho" not in row and "Zorblaxtea" not in row
@@ -624,7 +624,7 @@ async def test_a_scope_is_erased_and_another_with_the_same_words_is_kept(store: 
             if marker in after] == []  # fmt: skip
     assert await store.audit_chain_is_valid()
     await store.run_jobs()
-    assert await rows(memory, "SELECT 1 FROM record WHERE scope = :scope", scope=scope["id"]) == []
+    assert await memory.rows("SELECT 1 FROM record WHERE scope = :scope", scope=scope["id"]) == []
     again = await memory.observe("Zorblaxwho", "likes", "Zorblaxtea", scope="project:a")
     assert again.primary.scope == "project:a"
 
@@ -649,7 +649,7 @@ async def test_an_interrupted_erasure_of_a_scope_resumes(store: Store, monkeypat
     assert len(finished.hashes) == before
     assert (await store.erasure.erase(memory.trust, request)).receipt == finished
     assert "Zorblax" not in await store.everything_stored()
-    assert len(await rows(memory, "SELECT 1 FROM erasure")) == 1
+    assert len(await memory.rows("SELECT 1 FROM erasure")) == 1
     with pytest.raises(RecordNotFound):
         await store.erase(scope="project:a")
 
@@ -663,21 +663,20 @@ async def test_a_tenant_is_erased_and_another_with_the_same_words_is_kept(store:
     await memory.observe("Grue", "is", "here")
     await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Grue"))
     await store.run_jobs()
-    (tenant,) = await rows(memory, "SELECT id FROM tenant WHERE name = 'acme'")
+    (tenant,) = await memory.rows("SELECT id FROM tenant WHERE name = 'acme'")
     await store.erase(record_id=(await memory.turn("old Fnordturn")).primary.id, rationale="an old Fnordreason")
     receipt = await store.erase(tenant="acme", idempotency_key="k")
-    tables = await rows(
-        memory,
+    tables = await memory.rows(
         "SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant'"
         " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'",
     )
     left = {
         row["name"]
         for row in tables
-        if await rows(memory, f"SELECT 1 FROM {row['name']} WHERE tenant = :id LIMIT 1", id=tenant["id"])  # noqa: S608
+        if await memory.rows(f"SELECT 1 FROM {row['name']} WHERE tenant = :id LIMIT 1", id=tenant["id"])  # noqa: S608
     }
     assert {name for name in left if not name.startswith("sync_log")} == {"erasure"}
-    assert await rows(memory, "SELECT 1 FROM tenant WHERE name = 'acme'") == []
+    assert await memory.rows("SELECT 1 FROM tenant WHERE name = 'acme'") == []
     after = await store.everything_stored()
     assert [marker for marker in ("Zorblax", "Fnord", "acme") if marker in after] == []
     assert all([await store.has(id_) for id_ in (*kept, same)])
@@ -710,7 +709,7 @@ async def test_an_interrupted_erasure_of_a_tenant_resumes(store: Store, monkeypa
     request = Erase(tenant="acme", rationale=WHY)
     with pytest.raises(ZeroDivisionError):
         await store.erasure.erase(memory.trust, request, advance=crash)
-    assert await rows(memory, "SELECT 1 FROM record")
+    assert await memory.rows("SELECT 1 FROM record")
     await store.erasure.erase(memory.trust, request)
     after = await store.everything_stored()
     assert [marker for marker in ("Zorblax", "acme") if marker in after] == []
@@ -719,7 +718,7 @@ async def test_an_interrupted_erasure_of_a_tenant_resumes(store: Store, monkeypa
 async def test_the_audit_log_of_an_existing_tenant_cannot_be_deleted(store: Store) -> None:
     memory = store.memory
     await memory.turn("hello")
-    (tenant,) = await rows(memory, "SELECT id FROM tenant")
+    (tenant,) = await memory.rows("SELECT id FROM tenant")
     with pytest.raises(StatementFailed, match="InsufficientPrivilege"):
         async with memory.database.background(Role.ERASE) as connection:
             await connection.execute(text("SELECT forget_audit(:id, 9)"), {"id": tenant["id"]})
@@ -741,8 +740,7 @@ async def test_a_concurrent_capture_of_the_erased_fact_leaves_a_consistent_state
 
         await asyncio.gather(capture(round_), store.erase(record_id=fact), capture(round_))
         assert not await store.has(fact)
-        dangling = await rows(
-            memory,
+        dangling = await memory.rows(
             "SELECT 1 FROM record r WHERE r.type = 4 AND NOT EXISTS (SELECT FROM relation e WHERE e.source = r.id)",
         )
         assert dangling == []
@@ -764,7 +762,7 @@ async def test_a_concurrent_mention_of_an_erased_entity_leaves_no_reference_to_i
         await asyncio.gather(mention("a"), store.erase(entity_id=bob), mention("b"))
         assert not await store.has(bob)
         stale = "SELECT 1 FROM record WHERE interpretation::text LIKE '%' || :id || '%'"
-        assert await rows(memory, stale, id=str(bob)) == [], number
+        assert await memory.rows(stale, id=str(bob)) == [], number
 
 
 async def test_concurrent_erasures_of_one_record_make_one_receipt(store: Store) -> None:
@@ -775,8 +773,8 @@ async def test_concurrent_erasures_of_one_record_make_one_receipt(store: Store) 
     )
     assert len([one for one in done if isinstance(one, RecordNotFound)]) == 1
     assert len([one for one in done if isinstance(one, Receipt)]) == 3
-    assert await rows(memory, "SELECT 1 FROM record") == []
-    assert await rows(memory, "SELECT 1 FROM episode") == []
+    assert await memory.rows("SELECT 1 FROM record") == []
+    assert await memory.rows("SELECT 1 FROM episode") == []
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_erasing import Store, entity_named, fail_to_capture, rows
+from fix_erasing import Store, entity_named, fail_to_capture
 from fix_memory import trust_of
 
 from stratagraph.memory.capture.answers import Captured
@@ -191,9 +191,8 @@ class Planting:
         assert await self.memory.lessons.playbook(self.memory.trust) != ""
         record, error = self.facts[0], self.word("error")
         values = {"id": record, "error": error, "at": self.memory.clock.now()}
-        (row,) = await rows(self.memory, "SELECT tenant FROM record WHERE id = :id", id=record)
-        await rows(
-            self.memory,
+        (row,) = await self.memory.rows("SELECT tenant FROM record WHERE id = :id", id=record)
+        await self.memory.rows(
             "INSERT INTO job_set_aside VALUES ('prune', :tenant, :id, :error, 1, :at, :at) RETURNING id",
             tenant=row["tenant"],
             **values,
@@ -232,12 +231,12 @@ async def test_an_entity_leaves_no_canary(
     assert len([word for word in planting.canaries if word in stored]) > len(planting.canaries) / 3
     store.memory.clock.forward(timedelta(hours=11))  # events that belong to no thread are pruned
     await store.run_jobs()
-    assert {row["cause"] for row in await rows(store.memory, "SELECT cause FROM tombstone")} == {1, 2, 3}
+    assert {row["cause"] for row in await store.memory.rows("SELECT cause FROM tombstone")} == {1, 2, 3}
     await store.erase(entity_id=await entity_named(store.memory, NAME))
     await assert_gone(store, planting.canaries)
     for table, columns in (await store.tables()).items():
         if "sealed" in columns:
-            assert await rows(store.memory, f"SELECT FROM {table} WHERE sealed IS NOT NULL") == []
+            assert await store.memory.rows(f"SELECT FROM {table} WHERE sealed IS NOT NULL") == []
     out, err = capfd.readouterr()
     assert "zqx" not in (caplog.text + out + err).lower()
 
@@ -252,12 +251,12 @@ async def test_an_event_takes_along_what_was_learned_of_it(store: Store) -> None
             event = kept.primary.id if summary.startswith("zqx") else event
         await memory.remember(SourceKind.OUTCOME, {"thread_id": thread, "outcome_status": "success"}, scope="project:a")
     await store.run_jobs()
-    learned = [row["name"] for row in await rows(memory, "SELECT name FROM record WHERE type = 4 ORDER BY name")]
+    learned = [row["name"] for row in await memory.rows("SELECT name FROM record WHERE type = 4 ORDER BY name")]
     assert len(learned) == 3
     assert len(await store.holding(["zqxseen"])) > 1
     await store.erase(record_id=event)
     await assert_gone(store, ["zqxseen"])
-    left = [row["name"] for row in await rows(memory, "SELECT name FROM record WHERE type = 4 ORDER BY name")]
+    left = [row["name"] for row in await memory.rows("SELECT name FROM record WHERE type = 4 ORDER BY name")]
     assert left == [name for name in learned if "zqx" not in name]  # the other episode still shows the other event
 
 
@@ -272,7 +271,7 @@ async def test_a_record_takes_what_was_written_against_it_along(store: Store) ->
     await planting.revise(ResolveContest, first, winner_id=first)
     await planting.revise(Contest, first, contesting_id=other)
     await planting.revise(ResolveContest, first, winner_id=other)
-    assert (await rows(memory, "SELECT count(*) AS n FROM record WHERE type = 1"))[0]["n"] == 1
+    assert (await memory.rows("SELECT count(*) AS n FROM record WHERE type = 1"))[0]["n"] == 1
     receipt = await store.erase(record_id=first)
     assert receipt.counts["records.episodic"] == 1
     await assert_gone(store, planting.canaries)

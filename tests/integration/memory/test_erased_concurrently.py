@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_erasing import Store, entity_named, rows, source
+from fix_erasing import Store, entity_named, source
 from fix_memory import Memory, memory_of, trust_of
 
 from stratagraph.memory.erase.request import Erase
@@ -114,10 +114,10 @@ async def test_writers_during_an_erasure_get_an_answer_and_leave_nothing_of_it(s
         await writers.during(partial(memory.erasure.erase, memory.trust, request))
         answers += writers.answers
         assert not await store.has(fact)
-        erased = [row["id"] for row in await rows(memory, "SELECT id FROM tombstone WHERE cause = 3")]
+        erased = [row["id"] for row in await memory.rows("SELECT id FROM tombstone WHERE cause = 3")]
         assert fact in erased
-        assert await rows(memory, "SELECT 1 FROM audit_note WHERE id = ANY(:ids)", ids=erased) == []
-        assert await rows(memory, "SELECT 1 FROM candidate WHERE record = ANY(:ids)", ids=erased) == []
+        assert await memory.rows("SELECT 1 FROM audit_note WHERE id = ANY(:ids)", ids=erased) == []
+        assert await memory.rows("SELECT 1 FROM candidate WHERE record = ANY(:ids)", ids=erased) == []
         with pytest.raises(RecordNotFound, match="was erased at"):
             await memory.revision.revise(memory.trust, Pin(record_id=fact, pinned=True, rationale=WHY))
     assert set(answers) <= ANSWERS
@@ -131,15 +131,14 @@ async def test_writers_during_the_erasure_of_their_tenant_leave_nothing_in_it(
 ) -> None:
     memory, chance = store.memory, random.Random(7)
     fact = (await memory.observe("Bob", "likes", "tea", scope="project:x")).primary.id
-    (tenant,) = await rows(memory, "SELECT id FROM tenant")
+    (tenant,) = await memory.rows("SELECT id FROM tenant")
     writers = Writers(other_server, fact, scope="project:x", chance=chance)
     await writers.during(lambda: memory.erasure.erase(memory.trust, Erase(tenant="acme", rationale=WHY)))
     assert set(writers.answers) <= ANSWERS
     left = [
         table
         for table, columns in (await store.tables()).items()
-        if "tenant" in columns
-        and await rows(memory, f"SELECT FROM {table} WHERE tenant = :id LIMIT 1", id=tenant["id"])
+        if "tenant" in columns and await memory.rows(f"SELECT FROM {table} WHERE tenant = :id LIMIT 1", id=tenant["id"])
     ]
     assert {table for table in left if not table.startswith("sync_log")} == {"erasure"}
 
@@ -170,7 +169,7 @@ async def test_another_server_makes_an_erased_tenant_anew_without_a_restart(stor
         seen = await memory.lookup.record(memory.trust, kept.primary.id)
         assert seen is not None
         assert (seen.scope, (seen.payload or {})["object"]) == ("project:z", "a secret")
-    assert len(await rows(memory, "SELECT 1 FROM tenant")) == 1
+    assert len(await memory.rows("SELECT 1 FROM tenant")) == 1
 
 
 async def test_a_record_beyond_the_callers_access_is_left_contested_and_not_told_of(store: Store) -> None:

@@ -29,7 +29,7 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.revise import contest, resolve_contest
-from stratagraph.memory.revise.request import Contest, Delete, Fork, ResolveContest, Retract, Revise, Supersede
+from stratagraph.memory.revise.request import Contest, Delete, Fork, ResolveContest, Retract, Supersede
 from stratagraph.memory.revise.service import Revised
 from stratagraph.store.erasure.pruning import prune_due
 from stratagraph.store.keys.directory import Directory
@@ -57,24 +57,9 @@ def box(start: int | None = None, end: int | None = None) -> dict[str, Any]:
     return {"mode": "timeboxed", **ends} if ends else {"mode": "global"}
 
 
-async def state_of(memory: Memory, id_: UUID) -> RecordState:
-    return (await read(memory, id_)).state
-
-
-async def read(memory: Memory, id_: UUID) -> MemoryRecord:
-    record = await memory.lookup.record(memory.trust, id_)
-    assert record is not None
-    return record
-
-
 async def interval_of(memory: Memory, id_: UUID) -> Interval:
-    record = await read(memory, id_)
+    record = await memory.record(id_)
     return Interval(record.valid_from, record.valid_to)
-
-
-async def revise(memory: Memory, request: Revise) -> Revised:
-    memory.clock.forward(timedelta(seconds=1))
-    return await memory.revision.revise(memory.trust, request)
 
 
 def effects(done: Captured | Revised) -> set[tuple[UUID, Effect]]:
@@ -97,7 +82,7 @@ async def test_six_spellings_of_one_sentence_are_one_fact_with_six_sources(memor
     ]
     ids = {(await memory.observe(*spelling)).primary.id for spelling in spellings}
     assert len(ids) == 1
-    fact = await read(memory, ids.pop())
+    fact = await memory.record(ids.pop())
     assert fact.provenance is not None
     assert len(fact.provenance["sources"]) == 6
 
@@ -113,7 +98,7 @@ async def test_next_years_replacement_leaves_the_present_fact_current_until_then
     today = (await memory.observe("depot", "managed_by", "Ann", revision_policy="replace")).primary
     done = await memory.observe("depot", "managed_by", "Bob", validity=box(30), revision_policy="replace")
     assert effects(done) == {(today.id, Effect.TRIMMED)}
-    trimmed = await read(memory, today.id)
+    trimmed = await memory.record(today.id)
     assert (trimmed.state, trimmed.valid_to, trimmed.version) == (RecordState.ACTIVE, day(30), 1)
     assert trimmed.payload is not None
     assert trimmed.payload["validity"] == {"mode": "global"}
@@ -124,17 +109,17 @@ async def test_a_trim_passes_to_the_successor_and_is_undone_with_it(memory: Memo
     today = (await memory.observe("depot", "managed_by", "Ann", revision_policy="replace")).primary
     planned = (await memory.observe("depot", "managed_by", "Bob", validity=box(30), revision_policy="replace")).primary
     payload = {"subject": "depot", "predicate": "managed_by", "object": "Cid", "validity": box(30)}
-    done = await revise(
-        memory, Supersede(record_id=planned.id, payload=payload, evidence=(EXTERNAL,), rationale="changed plan")
+    done = await memory.revise(
+        Supersede(record_id=planned.id, payload=payload, evidence=(EXTERNAL,), rationale="changed plan")
     )
     assert await interval_of(memory, today.id) == Interval(None, day(30))
-    undone = await revise(memory, Retract(record_id=done.record.id, rationale="no change after all"))
+    undone = await memory.revise(Retract(record_id=done.record.id, rationale="no change after all"))
     assert await interval_of(memory, today.id) == Interval()
     assert (today.id, Effect.TRIMMED) in effects(undone)
 
 
 async def remove_by_deleting(memory: Memory, id_: UUID) -> None:
-    await revise(memory, Delete(record_id=id_, rationale="test"))
+    await memory.revise(Delete(record_id=id_, rationale="test"))
 
 
 async def remove_by_erasing(memory: Memory, id_: UUID) -> None:
@@ -175,7 +160,7 @@ async def test_late_news_becomes_history(memory: Memory) -> None:
     assert [(edge.source, edge.predicate, edge.target) for edge in late.edges if edge.predicate == "supersedes"] == [
         (newer.id, "supersedes", late.primary.id)
     ]
-    assert (await read(memory, newer.id)).version == 1
+    assert (await memory.record(newer.id)).version == 1
     assert late.changes == ()
 
 
@@ -185,7 +170,7 @@ async def test_late_news_becomes_history_whatever_its_policy(memory: Memory, pol
     more = {} if policy is None else {"revision_policy": policy}
     late = await memory.observe("Ann", "works_at", "Acme", timestamp=day(-10), **more)
     assert (late.primary.state, late.changes) == (RecordState.SUPERSEDED, ())
-    assert await state_of(memory, newer.id) is RecordState.ACTIVE
+    assert (await memory.record(newer.id)).state is RecordState.ACTIVE
 
 
 async def test_evidence_of_a_later_time_makes_a_fact_newer(memory: Memory) -> None:
@@ -197,7 +182,7 @@ async def test_evidence_of_a_later_time_makes_a_fact_newer(memory: Memory) -> No
     assert between.primary.state is RecordState.SUPERSEDED
     after = await memory.observe("Ann", "works_at", "Cid", revision_policy="replace", timestamp=day(-1))
     assert after.primary.state is RecordState.ACTIVE
-    assert await state_of(memory, old.id) is RecordState.SUPERSEDED
+    assert (await memory.record(old.id)).state is RecordState.SUPERSEDED
 
 
 async def test_an_unconditional_claim_leaves_conditional_variants_alone(memory: Memory) -> None:
@@ -205,7 +190,7 @@ async def test_an_unconditional_claim_leaves_conditional_variants_alone(memory: 
     general = (await memory.observe("api", "port", 8080, revision_policy="replace")).primary
     newer = await memory.observe("api", "port", 443, conditions={"env": "prod"}, revision_policy="replace")
     assert effects(newer) == {(variant.id, Effect.SUPERSEDED)}
-    assert await state_of(memory, general.id) is RecordState.ACTIVE
+    assert (await memory.record(general.id)).state is RecordState.ACTIVE
 
 
 async def test_an_unconditional_fact_can_be_forked(memory: Memory) -> None:
@@ -214,9 +199,9 @@ async def test_an_unconditional_fact_can_be_forked(memory: Memory) -> None:
     fork = Fork(
         record_id=general.id, payload=payload, conditions={"env": "prod"}, evidence=(EXTERNAL,), rationale="differs"
     )
-    done = await revise(memory, fork)
+    done = await memory.revise(fork)
     assert done.record.state is RecordState.ACTIVE
-    assert await state_of(memory, general.id) is RecordState.ACTIVE
+    assert (await memory.record(general.id)).state is RecordState.ACTIVE
 
 
 async def test_sealed_facts_contradict_and_trim_each_other_by_their_conditions(memory: Memory) -> None:
@@ -227,7 +212,7 @@ async def test_sealed_facts_contradict_and_trim_each_other_by_their_conditions(m
     later = {"mode": "conditional", "conditions": {"env": ["prod", "dev"]}, "start": rfc3339(NOW + timedelta(days=9))}
     planned = await memory.observe("api", "port", 82, validity=later, **more)
     assert effects(planned) == {(prod.id, Effect.TRIMMED), (region.primary.id, Effect.TRIMMED)}
-    await revise(memory, Retract(record_id=planned.primary.id, rationale="test"))
+    await memory.revise(Retract(record_id=planned.primary.id, rationale="test"))
     assert await interval_of(memory, prod.id) == await interval_of(memory, region.primary.id) == Interval()
 
 
@@ -255,10 +240,10 @@ async def contest_three(memory: Memory, **more: Any) -> list[Captured]:
 async def test_a_third_claim_joins_the_dispute_and_one_resolution_settles_all(memory: Memory) -> None:
     bonn, rome, oslo = await contest_three(memory)
     ids = [one.primary.id for one in (bonn, rome, oslo)]
-    assert {await state_of(memory, id_) for id_ in ids} == {RecordState.CONTESTED}
+    assert {(await memory.record(id_)).state for id_ in ids} == {RecordState.CONTESTED}
     assert effects(oslo) == {(ids[0], Effect.CONTESTED), (ids[1], Effect.CONTESTED)}
-    done = await revise(memory, ResolveContest(record_id=ids[0], winner_id=ids[1], rationale="asked her"))
-    assert [await state_of(memory, id_) for id_ in ids] == [
+    done = await memory.revise(ResolveContest(record_id=ids[0], winner_id=ids[1], rationale="asked her"))
+    assert [(await memory.record(id_)).state for id_ in ids] == [
         RecordState.SUPERSEDED,
         RecordState.ACTIVE,
         RecordState.SUPERSEDED,
@@ -271,8 +256,8 @@ async def test_a_dispute_is_resolved_by_parties_that_are_connected_only_through_
     early = (await memory.observe("Ann", "lives_in", "Bonn", validity=box(-9, -5), revision_policy="contest")).primary
     late = (await memory.observe("Ann", "lives_in", "Rome", validity=box(-4, -1), revision_policy="contest")).primary
     both = (await memory.observe("Ann", "lives_in", "Oslo", validity=box(-8, -2), revision_policy="contest")).primary
-    await revise(memory, ResolveContest(record_id=early.id, winner_id=both.id, rationale="asked her"))
-    assert await state_of(memory, late.id) is RecordState.SUPERSEDED
+    await memory.revise(ResolveContest(record_id=early.id, winner_id=both.id, rationale="asked her"))
+    assert (await memory.record(late.id)).state is RecordState.SUPERSEDED
 
 
 async def test_a_replacement_ends_the_dispute_of_its_slot(memory: Memory) -> None:
@@ -294,7 +279,7 @@ async def test_a_replacement_by_a_party_of_the_dispute_makes_it_the_winner(memor
         (bonn, Effect.REVISED),
         *((id_, Effect.SUPERSEDED) for id_ in others),
     }
-    assert {await state_of(memory, id_) for id_ in others} == {RecordState.SUPERSEDED}
+    assert {(await memory.record(id_)).state for id_ in others} == {RecordState.SUPERSEDED}
     assert {(edge.source, edge.target) for edge in done.edges if edge.predicate == "supersedes"} == {
         (bonn, id_) for id_ in others
     }
@@ -307,13 +292,13 @@ async def test_a_replacement_ends_a_dispute_with_mere_evidence_as_well(memory: M
     home = (await memory.observe("Ann", "lives_in", "Bonn", revision_policy="replace", timestamp=day(-3))).primary
     source = {"kind": "observation", "ref": str(home.id)}
     derived = (await memory.observe("Ann", "plays", "chess", evidence=[source])).primary
-    await revise(memory, Contest(record_id=home.id, evidence=(EXTERNAL,), rationale="doubt"))
-    assert await state_of(memory, derived.id) is RecordState.CONTESTED
+    await memory.revise(Contest(record_id=home.id, evidence=(EXTERNAL,), rationale="doubt"))
+    assert (await memory.record(derived.id)).state is RecordState.CONTESTED
     late = await memory.observe("Ann", "lives_in", "Bonn", revision_policy="replace", timestamp=day(-2))
     assert late.primary.state is RecordState.CONTESTED
     done = await memory.observe("Ann", "lives_in", "Bonn", revision_policy="replace")
     assert (done.primary.id, done.primary.state) == (home.id, RecordState.ACTIVE)
-    assert await state_of(memory, derived.id) is RecordState.ACTIVE
+    assert (await memory.record(derived.id)).state is RecordState.ACTIVE
 
 
 @pytest.mark.parametrize(("policy", "number"), [("replace", -2), ("contest", None), (None, None)])
@@ -335,7 +320,7 @@ async def test_a_resolved_dispute_is_not_opened_by_what_was_said_before(memory: 
         await memory.observe("Ann", "lives_in", place, revision_policy="contest", timestamp=day(at))
         for place, at in (("Bonn", -4), ("Rome", -3), ("Oslo", -2))
     ]
-    await revise(memory, ResolveContest(record_id=second.primary.id, winner_id=first.primary.id, rationale="asked"))
+    await memory.revise(ResolveContest(record_id=second.primary.id, winner_id=first.primary.id, rationale="asked"))
     again = await memory.observe("Ann", "lives_in", "Rome", revision_policy="contest", timestamp=day(-3))
     assert again.primary.state is RecordState.SUPERSEDED
     assert await current(memory) == {first.primary.id: Interval()}
@@ -344,7 +329,7 @@ async def test_a_resolved_dispute_is_not_opened_by_what_was_said_before(memory: 
 async def test_a_dispute_with_a_hidden_party_is_not_resolved_and_names_nobody(memory: Memory) -> None:
     shown = (await memory.observe("Ann", "lives_in", "Bonn")).primary
     hidden = (await memory.observe("Ann", "lives_in", "Rome", sensitivity=Sensitivity.HYPER)).primary
-    await revise(memory, Contest(record_id=shown.id, contesting_id=hidden.id, rationale="cannot both be"))
+    await memory.revise(Contest(record_id=shown.id, contesting_id=hidden.id, rationale="cannot both be"))
     for ceiling in (Sensitivity.LOW, Sensitivity.HIGH):
         limited = trust_of(access=Access.WRITE, ceiling=ceiling)
         with pytest.raises(Forbidden) as caught:
@@ -363,9 +348,9 @@ async def test_a_dispute_has_a_bounded_number_of_parties(memory: Memory, monkeyp
     other = (await memory.observe("Ann", "lives_at", "sea")).primary
     monkeypatch.setattr(contest, "MAX_PARTIES", 3)
     with pytest.raises(LimitExceeded, match="resolveContest"):
-        await revise(memory, Contest(record_id=parties[0].primary.id, contesting_id=other.id, rationale="doubt"))
-    await revise(memory, ResolveContest(record_id=parties[0].primary.id, rationale="all of it is hearsay"))
-    assert {await state_of(memory, one.primary.id) for one in parties} == {RecordState.RETRACTED}
+        await memory.revise(Contest(record_id=parties[0].primary.id, contesting_id=other.id, rationale="doubt"))
+    await memory.revise(ResolveContest(record_id=parties[0].primary.id, rationale="all of it is hearsay"))
+    assert {(await memory.record(one.primary.id)).state for one in parties} == {RecordState.RETRACTED}
 
 
 async def test_a_request_has_a_bounded_number_of_facts_for_one_value(
@@ -396,8 +381,8 @@ async def test_a_fork_policy_is_refused_by_an_active_and_by_a_disputed_fact(memo
     for _ in range(2):
         with pytest.raises(ConditionsOverlap, match="needs conditions, which that fact does not have, or a separate"):
             await memory.observe("Ann", "lives_in", "Rome", revision_policy="fork")
-        if await state_of(memory, first.id) is RecordState.ACTIVE:
-            await revise(memory, Contest(record_id=first.id, evidence=(EXTERNAL,), rationale="doubt"))
+        if (await memory.record(first.id)).state is RecordState.ACTIVE:
+            await memory.revise(Contest(record_id=first.id, evidence=(EXTERNAL,), rationale="doubt"))
 
 
 async def test_a_fact_whose_subject_is_ambiguous_displaces_nothing(memory: Memory) -> None:
@@ -410,7 +395,7 @@ async def test_a_fact_whose_subject_is_ambiguous_displaces_nothing(memory: Memor
     one = (await memory.observe("Sam Lee", "lives_in", "Bonn", revision_policy="replace")).primary
     other = await memory.observe("sam lee", "lives_in", "Rome", revision_policy="replace")
     assert other.changes == ()
-    assert {await state_of(memory, one.id), other.primary.state} == {RecordState.ACTIVE}
+    assert {(await memory.record(one.id)).state, other.primary.state} == {RecordState.ACTIVE}
     again = await memory.observe("SAM LEE", "lives_in", "bonn")
     assert again.primary.id == one.id
 
@@ -434,7 +419,7 @@ async def test_the_answers_of_a_batch_show_the_state_after_the_whole_batch(memor
     assert rome.primary.state is RecordState.SUPERSEDED
     assert effects(rome) == {(replayed.primary.id, Effect.SUPERSEDED)}
     assert effects(oslo) == {(rome.primary.id, Effect.SUPERSEDED)}
-    assert again.primary == oslo.primary == await read(memory, oslo.primary.id)
+    assert again.primary == oslo.primary == await memory.record(oslo.primary.id)
     assert next(change.record for change in rome.changes).version == 2
 
 
@@ -530,7 +515,7 @@ def test_the_store_keeps_valid_time_by_the_rules(stores: Any, story: Sequence[tu
                     )
                 elif model.facts:
                     id_ = sorted(model.facts)[detail % len(model.facts)]
-                    await revise(memory, step(record_id=id_, rationale="test"))
+                    await memory.revise(step(record_id=id_, rationale="test"))
                     model.remove(id_)
                 assert await current(memory) == {id_: fact.interval for id_, fact in model.facts.items()}
 
@@ -643,15 +628,15 @@ async def tell(memory: Memory, content: dict[str, Any], instant: datetime) -> No
 
 async def resolve_any(memory: Memory, choice: int) -> None:
     """Resolve one of the disputes, if there is one."""
-    states = {id_: await state_of(memory, id_) for id_ in sorted(await current(memory))}
+    states = {id_: (await memory.record(id_)).state for id_ in sorted(await current(memory))}
     disputed = [id_ for id_, state in states.items() if state is RecordState.CONTESTED]
     if disputed:
         winner = disputed[choice % len(disputed)]
-        await revise(memory, ResolveContest(record_id=winner, winner_id=winner, rationale="asked"))
+        await memory.revise(ResolveContest(record_id=winner, winner_id=winner, rationale="asked"))
 
 
 async def truth(memory: Memory) -> dict[UUID, tuple[RecordState, Interval]]:
-    return {id_: (await state_of(memory, id_), interval) for id_, interval in (await current(memory)).items()}
+    return {id_: ((await memory.record(id_)).state, interval) for id_, interval in (await current(memory)).items()}
 
 
 async def test_a_later_fact_leaves_a_present_dispute_open_until_it_begins(memory: Memory) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from stratagraph.memory import propagation
 from stratagraph.memory.reevaluating import reevaluate_due
-from stratagraph.memory.revise.request import Contest, Delete, ResolveContest, Retract, Revise
+from stratagraph.memory.revise.request import Contest, Delete, ResolveContest, Retract
 from stratagraph.store.model.enums import RecordState
 
 FACTS = 6
@@ -35,11 +35,6 @@ async def states(memory: Memory, ids: list[UUID]) -> list[RecordState | None]:
         rows = await connection.execute(text("SELECT id, state FROM record WHERE id = ANY(:ids)"), {"ids": ids})
         found = {row.id: RecordState(row.state) for row in rows}
     return [found.get(id_) for id_ in ids]
-
-
-async def revise(memory: Memory, request: Revise) -> None:
-    memory.clock.forward(timedelta(seconds=1))
-    await memory.revision.revise(memory.trust, request)
 
 
 async def circle_of(memory: Memory, size: int, mark: str = "") -> tuple[UUID, list[UUID]]:
@@ -61,18 +56,18 @@ async def test_a_circle_falls_with_its_common_source_and_returns_with_it(
     ground, circle = await circle_of(memory, 3)
     assert await states(memory, circle) == [ACTIVE] * 3
     rival = (await memory.observe("rival", "is", 1)).primary.id
-    await revise(memory, Contest(record_id=ground, contesting_id=rival, rationale="both claimed"))
+    await memory.revise(Contest(record_id=ground, contesting_id=rival, rationale="both claimed"))
     assert await states(memory, circle) == [CONTESTED] * 3
-    await revise(memory, ResolveContest(record_id=ground, winner_id=ground, rationale="confirmed"))
+    await memory.revise(ResolveContest(record_id=ground, winner_id=ground, rationale="confirmed"))
     assert await states(memory, circle) == [ACTIVE] * 3
-    await revise(memory, Retract(record_id=ground, rationale="wrong"))
+    await memory.revise(Retract(record_id=ground, rationale="wrong"))
     assert await states(memory, circle) == [CONTESTED] * 3
 
 
 async def test_a_circle_with_a_second_source_stands(memory: Memory) -> None:
     ground, circle = await circle_of(memory, 3)
     await memory.observe("c1 ", "is", 1, evidence=[{"kind": "human", "ref": "ticket-7"}])
-    await revise(memory, Retract(record_id=ground, rationale="wrong"))
+    await memory.revise(Retract(record_id=ground, rationale="wrong"))
     assert await states(memory, circle) == [ACTIVE] * 3
 
 
@@ -174,22 +169,22 @@ async def apply(memory: Memory, model: Model, ids: list[UUID], mark: str, what: 
             assert made.primary.id == ids[one]
             model.sources[one].add(other)
         case "retract":
-            await revise(memory, Retract(record_id=ids[one], rationale="wrong"))
+            await memory.revise(Retract(record_id=ids[one], rationale="wrong"))
             model.remove(one, RETRACTED)
         case "delete":
-            await revise(memory, Delete(record_id=ids[one], rationale="never said"))
+            await memory.revise(Delete(record_id=ids[one], rationale="never said"))
             model.remove(one, None)
         case "contest":
             if model.dispute_of(one) or model.dispute_of(other):
                 return False
             request = Contest(record_id=ids[one], contesting_id=ids[other], rationale="both claimed")
-            await revise(memory, request)
+            await memory.revise(request)
             model.disputes.add(frozenset({one, other}))
         case _:
             dispute = model.dispute_of(one)
             if dispute is None:
                 return False
-            await revise(memory, ResolveContest(record_id=ids[one], winner_id=ids[one], rationale="confirmed"))
+            await memory.revise(ResolveContest(record_id=ids[one], winner_id=ids[one], rationale="confirmed"))
             active = model.active()
             for loser in dispute - {one}:
                 model.remove(loser, SUPERSEDED)

@@ -19,18 +19,10 @@ from stratagraph.memory.revise import merge_entities, rekeyed_facts
 from stratagraph.memory.revise.request import Contest, Delete, Merge, ResolveContest, Retract
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, LimitExceeded
-from stratagraph.store.model.records import MemoryRecord
-from stratagraph.store.model.trust import Trust
 from stratagraph.store.records import entities
 
 LOW = trust_of(actor="low", ceiling=Sensitivity.LOW, scopes={"project:a"})
 HIDDEN: dict[str, Any] = {"scope": "project:a", "sensitivity": Sensitivity.HIGH}
-
-
-async def seen(memory: Memory, id_: UUID, trust: Trust = LOW) -> MemoryRecord:
-    found = await memory.lookup.record(trust, id_)
-    assert found is not None
-    return found
 
 
 async def contested_by_a_hidden_fact(memory: Memory) -> tuple[UUID, UUID]:
@@ -45,7 +37,7 @@ async def contested_by_a_hidden_fact(memory: Memory) -> tuple[UUID, UUID]:
 
 async def test_a_dispute_with_a_hidden_party_is_resolved_by_who_may_read_all_of_it(memory: Memory) -> None:
     known, hidden = await contested_by_a_hidden_fact(memory)
-    assert (await seen(memory, known)).state is RecordState.CONTESTED
+    assert (await memory.record(known, LOW)).state is RecordState.CONTESTED
     messages = set()
     for winner in (known, hidden, None):
         with pytest.raises(Forbidden) as refused:
@@ -55,8 +47,8 @@ async def test_a_dispute_with_a_hidden_party_is_resolved_by_who_may_read_all_of_
     assert str(hidden) not in message
     assert "part" not in message  # neither a party nor parties
     await memory.revision.revise(memory.trust, ResolveContest(record_id=known, winner_id=known, rationale="settled"))
-    assert (await seen(memory, known)).state is RecordState.ACTIVE
-    assert (await seen(memory, hidden, memory.trust)).state is RecordState.SUPERSEDED
+    assert (await memory.record(known, LOW)).state is RecordState.ACTIVE
+    assert (await memory.record(hidden, memory.trust)).state is RecordState.SUPERSEDED
 
 
 async def test_the_limit_of_a_dispute_counts_what_the_caller_may_read(
@@ -74,7 +66,7 @@ async def test_the_limit_of_a_dispute_counts_what_the_caller_may_read(
 async def test_a_replacement_does_not_decide_a_dispute_with_a_hidden_party(memory: Memory) -> None:
     known, _ = await contested_by_a_hidden_fact(memory)
     await memory.observe("Ann", "lives_in", "Rome", trust=LOW, revision_policy="replace")
-    assert (await seen(memory, known)).state is RecordState.CONTESTED
+    assert (await memory.record(known, LOW)).state is RecordState.CONTESTED
     await memory.observe(
         "Ann",
         "lives_in",
@@ -83,7 +75,7 @@ async def test_a_replacement_does_not_decide_a_dispute_with_a_hidden_party(memor
         revision_policy="replace",
         sensitivity=Sensitivity.LOW,
     )
-    assert (await seen(memory, known)).state is RecordState.ACTIVE
+    assert (await memory.record(known, LOW)).state is RecordState.ACTIVE
 
 
 async def test_a_merge_upwards_names_its_result_only_to_who_may_see_it(memory: Memory) -> None:
@@ -94,7 +86,7 @@ async def test_a_merge_upwards_names_its_result_only_to_who_may_see_it(memory: M
     )
     assert merged.record.sensitivity is Sensitivity.HIGH
     for trust, names_it in ((LOW, False), (trust_of(ceiling=Sensitivity.MEDIUM), True), (memory.trust, True)):
-        record = await seen(memory, low.primary.id, trust)
+        record = await memory.record(low.primary.id, trust)
         assert record.payload is not None
         assert ("superseded_by" in record.payload["revision"]) is names_it  # of a redacted record, the id is known
         (page,) = (await memory.lookup.history(trust, low.primary.id, first=1)).versions
@@ -112,7 +104,7 @@ async def test_evidence_that_names_a_hidden_record_counts_as_a_text(memory: Memo
     await memory.revision.revise(memory.trust, Delete(record_id=hidden.primary.id, rationale="gone"))
     later = await memory.observe("Bob", "likes", "mead", trust=LOW, evidence=evidence)
     for kept in (before, after, later):
-        assert (await seen(memory, kept.primary.id)).state is RecordState.ACTIVE
+        assert (await memory.record(kept.primary.id, LOW)).state is RecordState.ACTIVE
 
 
 async def dependents(memory: Memory, source: UUID, number: int, **more: Any) -> None:
@@ -265,4 +257,4 @@ async def test_a_writer_does_not_learn_what_a_policy_rule_lifts_out_of_its_sight
     records = (await store.lookup.records(store.trust, types=[MemoryType.SEMANTIC], first=10)).records
     assert len(records) == 3  # tea was known
     assert {record.sensitivity for record in records} == {Sensitivity.HYPER}
-    assert (await seen(store, known.primary.id, store.trust)).state is RecordState.CONTESTED
+    assert (await store.record(known.primary.id, store.trust)).state is RecordState.CONTESTED

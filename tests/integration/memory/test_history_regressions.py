@@ -30,11 +30,9 @@ from stratagraph.memory.revise.request import (
     Merge,
     ResolveContest,
     Retract,
-    Revise,
     Supersede,
     Unmerge,
 )
-from stratagraph.memory.revise.service import Revised
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 from stratagraph.store.model.errors import ConditionsOverlap, StratagraphError
 
@@ -46,31 +44,20 @@ def evidence_of(*ids: UUID) -> list[dict[str, Any]]:
     return [{"source_type": "observation", "source_id": str(id_)} for id_ in ids]
 
 
-async def state_of(memory: Memory, id_: UUID) -> RecordState:
-    record = await memory.lookup.record(memory.trust, id_)
-    assert record is not None
-    return record.state
-
-
-async def revise(memory: Memory, request: Revise) -> Revised:
-    return await memory.revision.revise(memory.trust, request)
-
-
 async def test_a_fact_supported_directly_and_indirectly_by_a_retracted_source_is_contested(memory: Memory) -> None:
     a = (await memory.observe("a", "p", 1)).primary
     b = (await memory.observe("b", "p", 1, evidence=evidence_of(a.id))).primary
     both = (await memory.observe("c", "p", 1, evidence=evidence_of(a.id, b.id))).primary
-    await revise(memory, Retract(record_id=a.id, rationale="wrong"))
-    assert await state_of(memory, b.id) is RecordState.CONTESTED
-    assert await state_of(memory, both.id) is RecordState.CONTESTED
+    await memory.revise(Retract(record_id=a.id, rationale="wrong"))
+    assert (await memory.record(b.id)).state is RecordState.CONTESTED
+    assert (await memory.record(both.id)).state is RecordState.CONTESTED
 
 
 async def test_a_correction_supported_only_by_a_retracted_record_is_contested(memory: Memory) -> None:
     old = (await memory.observe("a", "p", 1)).primary
     removed = (await memory.observe("b", "p", 1)).primary
-    await revise(memory, Retract(record_id=removed.id, rationale="wrong"))
-    done = await revise(
-        memory,
+    await memory.revise(Retract(record_id=removed.id, rationale="wrong"))
+    done = await memory.revise(
         Supersede(
             record_id=old.id,
             payload={"subject": "a", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
@@ -78,15 +65,14 @@ async def test_a_correction_supported_only_by_a_retracted_record_is_contested(me
             rationale="corrected",
         ),
     )
-    assert await state_of(memory, done.record.id) is RecordState.CONTESTED
+    assert (await memory.record(done.record.id)).state is RecordState.CONTESTED
 
 
 async def test_a_fork_supported_only_by_a_retracted_record_is_contested(memory: Memory) -> None:
     old = (await memory.observe("a", "p", 1, conditions={"env": "prod"})).primary
     removed = (await memory.observe("b", "p", 1)).primary
-    await revise(memory, Retract(record_id=removed.id, rationale="wrong"))
-    done = await revise(
-        memory,
+    await memory.revise(Retract(record_id=removed.id, rationale="wrong"))
+    done = await memory.revise(
         Fork(
             record_id=old.id,
             payload={"object": 2},
@@ -95,17 +81,16 @@ async def test_a_fork_supported_only_by_a_retracted_record_is_contested(memory: 
             rationale="varies",
         ),
     )
-    assert await state_of(memory, done.record.id) is RecordState.CONTESTED
+    assert (await memory.record(done.record.id)).state is RecordState.CONTESTED
 
 
 async def test_a_correction_equal_to_an_unsupported_fact_restores_that_fact(memory: Memory) -> None:
     removed = (await memory.observe("b", "p", 1)).primary
     unsupported = (await memory.observe("a", "p", 2, evidence=evidence_of(removed.id))).primary
     old = (await memory.observe("a", "p", 1)).primary
-    await revise(memory, Retract(record_id=removed.id, rationale="wrong"))
-    assert await state_of(memory, unsupported.id) is RecordState.CONTESTED
-    done = await revise(
-        memory,
+    await memory.revise(Retract(record_id=removed.id, rationale="wrong"))
+    assert (await memory.record(unsupported.id)).state is RecordState.CONTESTED
+    done = await memory.revise(
         Supersede(
             record_id=old.id,
             payload={"subject": "a", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
@@ -114,41 +99,41 @@ async def test_a_correction_equal_to_an_unsupported_fact_restores_that_fact(memo
         ),
     )
     assert done.record.id == unsupported.id
-    assert await state_of(memory, unsupported.id) is RecordState.ACTIVE
+    assert (await memory.record(unsupported.id)).state is RecordState.ACTIVE
 
 
 async def test_a_merge_that_settles_a_contest_restores_the_derived_fact(memory: Memory) -> None:
     a = (await memory.observe("a", "p", 1)).primary
     b = (await memory.observe("a", "p", 2)).primary
     derived = (await memory.observe("c", "p", 1, evidence=evidence_of(a.id))).primary
-    await revise(memory, Contest(record_id=a.id, contesting_id=b.id, rationale="cannot both be"))
-    assert await state_of(memory, derived.id) is RecordState.CONTESTED
-    done = await revise(memory, Merge(record_id=a.id, others=(b.id,), rationale="the same after all"))
-    assert await state_of(memory, done.record.id) is RecordState.ACTIVE
-    assert await state_of(memory, derived.id) is RecordState.ACTIVE
+    await memory.revise(Contest(record_id=a.id, contesting_id=b.id, rationale="cannot both be"))
+    assert (await memory.record(derived.id)).state is RecordState.CONTESTED
+    done = await memory.revise(Merge(record_id=a.id, others=(b.id,), rationale="the same after all"))
+    assert (await memory.record(done.record.id)).state is RecordState.ACTIVE
+    assert (await memory.record(derived.id)).state is RecordState.ACTIVE
 
 
 async def test_a_contest_is_not_resolved_in_favour_of_a_fact_that_contradicts_an_active_one(memory: Memory) -> None:
     """Their conditions differ and do not exclude each other, which the exclusion constraint cannot detect."""
     prod = (await memory.observe("a", "p", 1, conditions={"env": "prod"})).primary
-    await revise(memory, Contest(record_id=prod.id, evidence=(EXTERNAL,), rationale="doubt"))
+    await memory.revise(Contest(record_id=prod.id, evidence=(EXTERNAL,), rationale="doubt"))
     eu = (await memory.observe("a", "p", 2, conditions={"region": "eu"})).primary
     await _make_single_valued(memory)
     with pytest.raises(ConditionsOverlap):
-        await revise(memory, ResolveContest(record_id=prod.id, winner_id=prod.id, rationale="holds"))
-    assert await state_of(memory, eu.id) is RecordState.ACTIVE
-    assert await state_of(memory, prod.id) is RecordState.CONTESTED
+        await memory.revise(ResolveContest(record_id=prod.id, winner_id=prod.id, rationale="holds"))
+    assert (await memory.record(eu.id)).state is RecordState.ACTIVE
+    assert (await memory.record(prod.id)).state is RecordState.CONTESTED
 
 
 async def test_new_evidence_does_not_restore_a_fact_that_contradicts_an_active_one(memory: Memory) -> None:
     source = (await memory.observe("b", "p", 1)).primary
     prod = (await memory.observe("a", "p", 1, conditions={"env": "prod"}, evidence=evidence_of(source.id))).primary
-    await revise(memory, Retract(record_id=source.id, rationale="wrong"))
+    await memory.revise(Retract(record_id=source.id, rationale="wrong"))
     eu = (await memory.observe("a", "p", 2, conditions={"region": "eu"})).primary
     await _make_single_valued(memory)
     await memory.observe("a", "p", 1, conditions={"env": "prod"}, evidence=[EXTERNAL])
-    assert await state_of(memory, eu.id) is RecordState.ACTIVE
-    assert await state_of(memory, prod.id) is RecordState.CONTESTED
+    assert (await memory.record(eu.id)).state is RecordState.ACTIVE
+    assert (await memory.record(prod.id)).state is RecordState.CONTESTED
 
 
 async def _make_single_valued(memory: Memory) -> None:
@@ -161,7 +146,7 @@ async def test_a_fact_given_as_its_own_evidence_gets_no_relation_to_itself(memor
     one = (await memory.observe("a", "p", 1)).primary
     again = (await memory.observe("a", "p", 1, evidence=evidence_of(one.id))).primary
     assert again.id == one.id
-    assert await state_of(memory, one.id) is RecordState.ACTIVE
+    assert (await memory.record(one.id)).state is RecordState.ACTIVE
     edges = (await memory.lookup.relations(memory.trust, [one.id]))[one.id]
     assert [edge for edge in edges if edge.source == edge.target] == []
 
@@ -170,11 +155,11 @@ async def test_the_audit_times_of_a_record_increase_even_if_the_clock_does_not(m
     a = (await memory.observe("a", "p", 1)).primary
     b = (await memory.observe("b", "p", 1, evidence=evidence_of(a.id))).primary
     far = memory.clock.now()
-    await revise(memory, Contest(record_id=b.id, evidence=(EXTERNAL,), rationale="doubt"))
-    await revise(memory, ResolveContest(record_id=b.id, winner_id=b.id, rationale="holds"))
-    await revise(memory, Contest(record_id=b.id, evidence=(EXTERNAL,), rationale="doubt"))
+    await memory.revise(Contest(record_id=b.id, evidence=(EXTERNAL,), rationale="doubt"))
+    await memory.revise(ResolveContest(record_id=b.id, winner_id=b.id, rationale="holds"))
+    await memory.revise(Contest(record_id=b.id, evidence=(EXTERNAL,), rationale="doubt"))
     assert memory.clock.now() == far
-    await revise(memory, Retract(record_id=a.id, rationale="wrong"))
+    await memory.revise(Retract(record_id=a.id, rationale="wrong"))
     async with memory.database.engine.begin() as connection:
         rows = (
             await connection.execute(
@@ -189,14 +174,14 @@ async def test_a_contest_raised_while_another_is_resolved_is_not_lost(memory: Me
     for number in range(6):
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         b = (await memory.observe(f"a{number}", "p", 2)).primary
-        await revise(memory, Contest(record_id=a.id, evidence=(EXTERNAL,), rationale="doubt"))
+        await memory.revise(Contest(record_id=a.id, evidence=(EXTERNAL,), rationale="doubt"))
         results = await asyncio.gather(
-            revise(memory, Contest(record_id=a.id, contesting_id=b.id, rationale="cannot both be")),
-            revise(memory, ResolveContest(record_id=a.id, winner_id=a.id, rationale="holds")),
+            memory.revise(Contest(record_id=a.id, contesting_id=b.id, rationale="cannot both be")),
+            memory.revise(ResolveContest(record_id=a.id, winner_id=a.id, rationale="holds")),
             return_exceptions=True,
         )
         assert [one for one in results if isinstance(one, Exception)] == []
-        states = (await state_of(memory, a.id), await state_of(memory, b.id))
+        states = ((await memory.record(a.id)).state, (await memory.record(b.id)).state)
         assert states in {
             (RecordState.ACTIVE, RecordState.SUPERSEDED),  # contested, then the contest was resolved for both
             (RecordState.CONTESTED, RecordState.CONTESTED),  # resolved, then contested again
@@ -209,7 +194,7 @@ async def test_evidence_captured_during_a_merge_of_its_fact_is_not_lost(memory: 
         b = (await memory.observe(f"a{number}", "p", 2)).primary
         await asyncio.gather(
             memory.observe(f"a{number}", "p", 2, evidence=[{"kind": "human", "ref": "late"}]),
-            revise(memory, Merge(record_id=a.id, others=(b.id,), rationale="same")),
+            memory.revise(Merge(record_id=a.id, others=(b.id,), rationale="same")),
         )
         current = {record.id: record for record in (await memory.lookup.records(memory.trust, first=100)).records}
         facts = [
@@ -228,7 +213,7 @@ async def test_deriving_from_a_record_during_its_deletion_succeeds(memory: Memor
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         results = await asyncio.gather(
             memory.observe(f"b{number}", "p", 2, evidence=evidence_of(a.id)),
-            revise(memory, Delete(record_id=a.id, rationale="never said")),
+            memory.revise(Delete(record_id=a.id, rationale="never said")),
             return_exceptions=True,
         )
         assert [one for one in results if isinstance(one, Exception)] == []
@@ -239,8 +224,7 @@ async def test_correcting_with_evidence_that_is_being_deleted_succeeds_or_is_ref
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         b = (await memory.observe(f"b{number}", "p", 1)).primary
         results = await asyncio.gather(
-            revise(
-                memory,
+            memory.revise(
                 Supersede(
                     record_id=b.id,
                     payload={"subject": f"b{number}", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
@@ -248,7 +232,7 @@ async def test_correcting_with_evidence_that_is_being_deleted_succeeds_or_is_ref
                     rationale="corrected",
                 ),
             ),
-            revise(memory, Delete(record_id=a.id, rationale="never said")),
+            memory.revise(Delete(record_id=a.id, rationale="never said")),
             return_exceptions=True,
         )
         assert [one for one in results if isinstance(one, Exception) and not isinstance(one, StratagraphError)] == []
@@ -259,16 +243,16 @@ async def test_a_fact_derived_during_the_retraction_of_its_source_is_contested(m
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         derived, _ = await asyncio.gather(
             memory.observe(f"b{number}", "p", 2, evidence=evidence_of(a.id)),
-            revise(memory, Retract(record_id=a.id, rationale="wrong")),
+            memory.revise(Retract(record_id=a.id, rationale="wrong")),
         )
-        assert await state_of(memory, derived.primary.id) is RecordState.CONTESTED
+        assert (await memory.record(derived.primary.id)).state is RecordState.CONTESTED
 
 
 async def test_a_working_record_is_superseded_in_place(memory: Memory) -> None:
     content = {"thread_id": "t", "state": "planning"}
     task = (await memory.remember(SourceKind.WORKING_STATE, content)).primary
-    done = await revise(
-        memory, Supersede(record_id=task.id, payload={"thread_id": "t", "state": "done"}, rationale="ready")
+    done = await memory.revise(
+        Supersede(record_id=task.id, payload={"thread_id": "t", "state": "done"}, rationale="ready")
     )
     assert (done.record.id, done.record.version) == (task.id, 2)
     assert done.record.payload is not None
@@ -277,9 +261,9 @@ async def test_a_working_record_is_superseded_in_place(memory: Memory) -> None:
 
 async def test_a_fact_supported_only_by_a_deleted_record_is_contested_from_the_start(memory: Memory) -> None:
     removed = (await memory.observe("a", "p", 1)).primary
-    await revise(memory, Delete(record_id=removed.id, rationale="never said"))
+    await memory.revise(Delete(record_id=removed.id, rationale="never said"))
     late = (await memory.observe("b", "p", 1, evidence=evidence_of(removed.id))).primary
-    assert await state_of(memory, late.id) is RecordState.CONTESTED
+    assert (await memory.record(late.id)).state is RecordState.CONTESTED
 
 
 async def test_a_slot_with_overlapping_facts_cannot_become_single_valued(memory: Memory) -> None:
@@ -290,20 +274,20 @@ async def test_a_slot_with_overlapping_facts_cannot_become_single_valued(memory:
         await memory.observe(
             "a", "p", 3, conditions={"env": "dev", "region": "us"}, revision_policy="replace", evidence=[EXTERNAL]
         )
-    assert await state_of(memory, one.id) is RecordState.ACTIVE
-    assert await state_of(memory, other.id) is RecordState.ACTIVE
+    assert (await memory.record(one.id)).state is RecordState.ACTIVE
+    assert (await memory.record(other.id)).state is RecordState.ACTIVE
 
 
 async def test_resolving_in_favour_of_a_fact_without_support_is_repeatable(memory: Memory) -> None:
     source = (await memory.observe("b", "p", 1)).primary
     fact = (await memory.observe("a", "p", 1, evidence=evidence_of(source.id))).primary
-    await revise(memory, Retract(record_id=source.id, rationale="wrong"))
-    await revise(memory, Contest(record_id=fact.id, evidence=(EXTERNAL,), rationale="doubt"))
+    await memory.revise(Retract(record_id=source.id, rationale="wrong"))
+    await memory.revise(Contest(record_id=fact.id, evidence=(EXTERNAL,), rationale="doubt"))
     resolve = ResolveContest(record_id=fact.id, winner_id=fact.id, rationale="holds")
     states = []
     for _ in range(2):
-        await revise(memory, resolve)
-        states.append(await state_of(memory, fact.id))
+        await memory.revise(resolve)
+        states.append((await memory.record(fact.id)).state)
         if states[-1] is RecordState.ACTIVE:
             break
     assert states in ([RecordState.ACTIVE], [RecordState.CONTESTED, RecordState.CONTESTED])
@@ -317,7 +301,7 @@ async def test_a_retry_concurrent_with_its_first_attempt_is_answered_as_a_replay
     for number in range(4):
         fact = (await memory.observe(f"a{number}", "p", 1)).primary
         request = kind(record_id=fact.id, rationale="wrong", idempotency_key=f"k{number}")
-        done = await asyncio.gather(revise(memory, request), revise(memory, request))
+        done = await asyncio.gather(memory.revise(request), memory.revise(request))
         assert sorted(one.replayed for one in done) == [False, True]
 
 
@@ -328,11 +312,11 @@ async def test_a_request_answered_after_its_retry_looked_up_the_key_is_not_refus
     """The record that it revised is then as the first attempt left it, which would be refused without its key."""
     fact = (await memory.observe("a", "p", 1)).primary
     request = kind(record_id=fact.id, rationale="wrong", idempotency_key="k")
-    first = once_after_looking_up_keys(monkeypatch, revision_service, lambda: revise(memory, request))
-    again = await revise(memory, request)
+    first = once_after_looking_up_keys(monkeypatch, revision_service, lambda: memory.revise(request))
+    again = await memory.revise(request)
     assert (first.pop().replayed, again.replayed) == (False, True)
     with pytest.raises(StratagraphError):
-        await revise(memory, kind(record_id=fact.id, rationale="wrong", idempotency_key="another"))
+        await memory.revise(kind(record_id=fact.id, rationale="wrong", idempotency_key="another"))
 
 
 async def test_an_outcome_stored_after_its_retry_looked_up_the_key_is_not_refused(
@@ -394,20 +378,19 @@ async def test_deleting_queues_re_evaluations_over_the_budget_of_one_transaction
     derived = [
         (await memory.observe(f"b{number}", "p", 1, evidence=evidence_of(source.id))).primary for number in range(3)
     ]
-    await revise(memory, Delete(record_id=source.id, rationale="never said"))
+    await memory.revise(Delete(record_id=source.id, rationale="never said"))
     later = memory.clock.now() + timedelta(seconds=1)
     while (await reevaluate_due(memory.database, memory.directory, now=later, batch=100)).due:
         pass
-    assert {await state_of(memory, one.id) for one in derived} == {RecordState.CONTESTED}
+    assert {(await memory.record(one.id)).state for one in derived} == {RecordState.CONTESTED}
 
 
 async def test_a_correction_with_the_contesting_fact_as_evidence_is_active(memory: Memory) -> None:
     """The correction ends the contest, which makes its evidence active again, and so the correction."""
     wrong = (await memory.observe("a", "p", 1)).primary
     right = (await memory.observe("b", "p", 1)).primary
-    await revise(memory, Contest(record_id=wrong.id, contesting_id=right.id, rationale="cannot both be"))
-    done = await revise(
-        memory,
+    await memory.revise(Contest(record_id=wrong.id, contesting_id=right.id, rationale="cannot both be"))
+    done = await memory.revise(
         Supersede(
             record_id=wrong.id,
             payload={"subject": "a", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
@@ -415,8 +398,8 @@ async def test_a_correction_with_the_contesting_fact_as_evidence_is_active(memor
             rationale="corrected",
         ),
     )
-    assert await state_of(memory, right.id) is RecordState.ACTIVE
-    assert await state_of(memory, done.record.id) is RecordState.ACTIVE
+    assert (await memory.record(right.id)).state is RecordState.ACTIVE
+    assert (await memory.record(done.record.id)).state is RecordState.ACTIVE
 
 
 async def test_a_mention_that_teaches_nothing_is_reported_as_matched(memory: Memory) -> None:
@@ -446,10 +429,10 @@ async def test_ending_a_dispute_keeps_the_history_of_its_other_party(memory: Mem
     await memory.observe("a", "p", 1, evidence=[EXTERNAL])
     async with memory.database.engine.begin() as connection:
         before = await connection.execute(text("SELECT updated_at FROM record WHERE id = :id"), {"id": one.id})
-    await revise(memory, Retract(record_id=other.id, rationale="wrong"))
+    await memory.revise(Retract(record_id=other.id, rationale="wrong"))
     async with memory.database.engine.begin() as connection:
         after = await connection.execute(text("SELECT updated_at FROM record WHERE id = :id"), {"id": one.id})
-    assert await state_of(memory, one.id) is RecordState.ACTIVE
+    assert (await memory.record(one.id)).state is RecordState.ACTIVE
     assert after.scalar_one() > before.scalar_one()
 
 
@@ -462,10 +445,10 @@ async def test_undoing_a_merge_does_not_contest_an_entity_whose_sources_were_era
     await memory.erasure.erase(memory.trust, Erase(record_id=first.primary.id, rationale="asked for"))
     entity = {"canonical_name": "initech"}
     other = await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
-    merged = await revise(memory, Merge(record_id=acme, others=(other.primary.id,), rationale="one company"))
+    merged = await memory.revise(Merge(record_id=acme, others=(other.primary.id,), rationale="one company"))
     gone = other.primary.id if merged.record.id == acme else acme
-    await revise(memory, Unmerge(record_id=gone, rationale="two companies"))
-    assert await state_of(memory, acme) is RecordState.ACTIVE
+    await memory.revise(Unmerge(record_id=gone, rationale="two companies"))
+    assert (await memory.record(acme)).state is RecordState.ACTIVE
 
 
 async def test_a_record_shows_its_salience_as_of_an_instant_after_its_merge_was_undone(memory: Memory) -> None:
@@ -473,9 +456,9 @@ async def test_a_record_shows_its_salience_as_of_an_instant_after_its_merge_was_
     for name in ("ada", "bo"):
         entity = {"canonical_name": name}
         ids.append((await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)).primary.id)
-    merged = await revise(memory, Merge(record_id=ids[0], others=(ids[1],), rationale="one person"))
+    merged = await memory.revise(Merge(record_id=ids[0], others=(ids[1],), rationale="one person"))
     gone = ids[1] if merged.record.id == ids[0] else ids[0]
-    await revise(memory, Unmerge(record_id=gone, rationale="two people"))
+    await memory.revise(Unmerge(record_id=gone, rationale="two people"))
     memory.clock.forward(timedelta(hours=1))
     then = memory.clock.now()
     memory.clock.forward(timedelta(hours=1))

@@ -30,7 +30,6 @@ from stratagraph.memory.revise.request import Delete, RemoveLesson, Supersede, V
 from stratagraph.service.embedders.endpoint import EmbeddingEndpoint
 from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, InvalidInput
-from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 
 
@@ -41,14 +40,8 @@ async def learn(
     return await memory.lessons.learn(trust or memory.trust, LearnLesson(task=task, solution=solution, **more))
 
 
-async def record(memory: Memory, id_: UUID) -> MemoryRecord:
-    found = await memory.lookup.record(memory.trust, id_)
-    assert found is not None
-    return found
-
-
 async def block(memory: Memory, id_: UUID) -> dict[str, Any]:
-    lesson: dict[str, Any] = ((await record(memory, id_)).payload or {})["lesson"]
+    lesson: dict[str, Any] = ((await memory.record(id_)).payload or {})["lesson"]
     return lesson
 
 
@@ -115,8 +108,8 @@ async def test_an_equal_task_is_merged_within_its_scope_and_sensitivity(memory: 
     assert (more.captured.primary.id, more.captured.primary.version) == (first, 2)
     lesson = await block(memory, first)
     assert (lesson["frequency"], lesson["solution"], lesson["verified"]) == (3, "ask Sam\ntest first", False)
-    assert "ask Sam" in ((await record(memory, first)).text or "")
-    sources = ((await record(memory, first)).provenance or {})["sources"]
+    assert "ask Sam" in ((await memory.record(first)).text or "")
+    sources = ((await memory.record(first)).provenance or {})["sources"]
     assert len(sources) == 3
     others: list[dict[str, Any]] = [{"scope": "b"}, {"scope": "a", "sensitivity": Sensitivity.HIGH}, {}]
     for elsewhere in others:
@@ -255,7 +248,7 @@ async def test_a_playbook_without_a_query_tells_the_last_learned_and_with_one_wh
 async def test_a_told_lesson_counts_and_is_credited_once_for_each_playbook(memory: Memory) -> None:
     first = (await learn(memory, "one")).captured.primary.id
     second = (await learn(memory, "two")).captured.primary.id
-    before = await record(memory, first)
+    before = await memory.record(first)
     await told(memory, limit=1)
     await told(memory)
     await told(memory, is_counted=False)
@@ -271,7 +264,7 @@ async def test_a_told_lesson_counts_and_is_credited_once_for_each_playbook(memor
     counted = [await block(memory, id_) for id_ in (first, second)]
     assert [(one["retrievals"], one["helpful_retrievals"]) for one in counted] == [(1, 1), (3, 2)]
     assert counted[0]["last_retrieved_at"] == "2026-06-01T12:00:02Z"
-    after = await record(memory, first)
+    after = await memory.record(first)
     assert (after.version, after.updated_at) == (before.version, before.updated_at)  # statistics are no revision
     assert len((await memory.lookup.history(memory.trust, first)).versions) == 1
 
@@ -282,7 +275,7 @@ async def test_counts_stay_with_the_lesson_when_it_is_merged_or_superseded(memor
     await memory.lessons.credit(memory.trust)
     await learn(memory, "one", "ask Sam")
     assert [(await block(memory, lesson.id))[name] for name in ("retrievals", "helpful_retrievals")] == [1, 1]
-    payload = (await record(memory, lesson.id)).payload or {}
+    payload = (await memory.record(lesson.id)).payload or {}
     request = Supersede(record_id=lesson.id, payload=payload, rationale="again")
     newer = (await memory.revision.revise(memory.trust, request)).record.id
     assert [(await block(memory, newer))[name] for name in ("retrievals", "helpful_retrievals")] == [1, 1]
@@ -357,7 +350,7 @@ async def test_a_lesson_is_verified_and_removed(memory: Memory) -> None:
             await memory.revision.revise(memory.trust, change)
     assert "untested" in await memory.lessons.failures(memory.trust)
     await memory.revision.revise(memory.trust, RemoveLesson(record_id=id_, rationale="wrong"))
-    assert (await record(memory, id_)).state is RecordState.RETRACTED
+    assert (await memory.record(id_)).state is RecordState.RETRACTED
     assert await tasks(memory) == []
     assert await memory.lessons.failures(memory.trust) == ""
     assert not (await learn(memory, "one")).is_merged  # a removed lesson is learned anew
@@ -370,7 +363,7 @@ async def test_unhelpful_lessons_are_dropped_a_quarter_at_a_time(memory: Memory)
     assert await memory.lessons.drop(memory.trust, retrievals=6) == []
     assert await memory.lessons.drop(memory.trust) == [ids[1]]
     assert await tasks(memory) == ["task 4", "task 3", "task 2", "task 0"]
-    assert (await record(memory, ids[1])).state is RecordState.SUPERSEDED
+    assert (await memory.record(ids[1])).state is RecordState.SUPERSEDED
     assert await memory.lessons.drop(memory.trust, scope="nowhere") == []
     assert len(await memory.lessons.drop(memory.trust, fraction=1)) == 3
 

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 import pytest
 from fix_memory import Memory, trust_of
 
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.revise.request import Delete, Merge, Retract, Supersede, Unmerge
-from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.enums import RecordState, Sensitivity
 from stratagraph.store.model.errors import DeletionForbidden, Forbidden, InvalidInput
-
-
-async def entity(memory: Memory, name: str, scope: str | None = None, **more: Any) -> UUID:
-    content = {"canonical_name": name, **more}
-    kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, scope=scope)
-    return kept.primary.id
 
 
 @pytest.mark.parametrize("role", ["subject", "object", "hidden subject"])
 async def test_an_entity_that_a_current_fact_names_cannot_be_taken_away_alone(memory: Memory, role: str) -> None:
-    one = await entity(memory, "Acme")
+    one = await memory.entity("Acme")
     if role == "object":
         fact = await memory.observe("Ana", "works_at", "Acme")
     else:
@@ -40,7 +33,7 @@ async def test_an_entity_that_a_current_fact_names_cannot_be_taken_away_alone(me
 
 @pytest.mark.parametrize("is_named", [False, True], ids=["unnamed", "named by a hidden fact"])
 async def test_who_may_not_see_every_fact_cannot_take_an_entity_away(memory: Memory, is_named: bool) -> None:
-    one = await entity(memory, "Acme", scope="project:a")
+    one = await memory.entity("Acme", scope="project:a")
     if is_named:
         hidden = {"scope": "project:a", "sensitivity": Sensitivity.HYPER}
         await memory.observe("Acme", "located_in", "Berlin", **hidden)
@@ -62,7 +55,7 @@ async def test_who_may_not_see_every_fact_cannot_take_an_entity_away(memory: Mem
 
 
 async def test_a_partial_payload_of_an_entity_changes_only_the_fields_that_it_names(memory: Memory) -> None:
-    one = await entity(memory, "Acme", primary_type="Organization", summary="Makes anvils", founded=1999)
+    one = await memory.entity("Acme", primary_type="Organization", summary="Makes anvils", founded=1999)
 
     async def change(**payload: Any) -> dict[str, Any]:
         done = await memory.revision.revise(
@@ -82,7 +75,7 @@ async def test_a_partial_payload_of_an_entity_changes_only_the_fields_that_it_na
 
 
 async def test_erasing_an_unmerged_entity_leaves_the_other_one_and_its_facts(memory: Memory) -> None:
-    one, two = await entity(memory, "Acme"), await entity(memory, "Acme Corp")
+    one, two = await memory.entity("Acme"), await memory.entity("Acme Corp")
     kept = [await memory.observe("Acme", "located_in", "Berlin"), await memory.observe("Acme", "mood", "good")]
     erased = await memory.observe("Acme Corp", "located_in", "Rome")
     await memory.revision.revise(memory.trust, Merge(record_id=one, others=(two,), rationale="same"))

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from fix_erasing import rows
 from fix_examples import examples
 from fix_memory import Memory, trust_of
 from hypothesis import given
@@ -42,7 +41,7 @@ async def state(memory: Memory, subject: str, value: str, **more: Any) -> UUID:
 
 async def current(memory: Memory) -> list[str]:
     """Return the objects of the active facts."""
-    found = await rows(memory, "SELECT payload FROM record WHERE type = 4 AND state = 1 ORDER BY id")
+    found = await memory.rows("SELECT payload FROM record WHERE type = 4 AND state = 1 ORDER BY id")
     return [row["payload"]["object"] for row in found]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from fix_erasing import Store, rows
+from fix_erasing import Store
 
 from stratagraph.graphql.types.erase import ErasureReceipt
 from stratagraph.memory.erase.receipt_check import check_receipt
@@ -50,12 +50,12 @@ async def test_the_holder_of_a_receipt_computes_its_hashes_again(
     monkeypatch.setattr("stratagraph.memory.erase.batches.BATCH", 3)
     memory = store.memory
     facts = [await memory.observe("Ann", "has", f"a thing {number}", scope="user:ann") for number in range(4)]
-    before = {row["id"] for row in await rows(memory, "SELECT id FROM record")}
+    before = {row["id"] for row in await memory.rows("SELECT id FROM record")}
     (ann,) = {edge.target for edge in facts[0].edges if edge.predicate == "subject_entity"}
     targets: dict[str, Any] = {"record": facts[0].primary.id, "entity": ann, "scope": "user:ann", "tenant": "acme"}
     field = f"{kind}_id" if kind in ("record", "entity") else kind
     receipt = as_json(await store.erase(**{field: targets[kind]}))
-    erased = [str(id_) for id_ in before - {row["id"] for row in await rows(memory, "SELECT id FROM record")}]
+    erased = [str(id_) for id_ in before - {row["id"] for row in await memory.rows("SELECT id FROM record")}]
     target, count = str(targets[kind]), len(erased)
     assert count == {"record": 1, "entity": 5, "scope": 5, "tenant": 5}[kind]
     assert run_script(tmp_path, receipt, erased, target) == ["True", f"{count} of {count}", "True"]
@@ -75,7 +75,7 @@ async def test_equal_erasures_have_different_hashes(store: Store) -> None:
     for number in range(2):
         await store.memory.turn(f"hello {number}", scope="user:ann")
         await store.erase(scope="user:ann")
-    assert len({bytes(row["target_hash"]) for row in await rows(store.memory, "SELECT target_hash FROM erasure")}) == 2
+    assert len({bytes(row["target_hash"]) for row in await store.memory.rows("SELECT target_hash FROM erasure")}) == 2
 
 
 async def test_a_receipt_that_does_not_list_all_ids_is_verified_by_its_digest(
@@ -86,7 +86,7 @@ async def test_a_receipt_that_does_not_list_all_ids_is_verified_by_its_digest(
         await store.memory.turn(text, scope="user:ann")
     receipt = as_json(await store.erase(scope="user:ann"))
     assert len(receipt["hashes"]) == 1
-    found = check_receipt(receipt, ids=[str(row["id"]) for row in await rows(store.memory, "SELECT id FROM tombstone")])
+    found = check_receipt(receipt, ids=[str(row["id"]) for row in await store.memory.rows("SELECT id FROM tombstone")])
     assert (found.ok, found.lists_all, found.is_complete, len(found.absent or ())) == (True, False, True, 1)
 
 

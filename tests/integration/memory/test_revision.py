@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_memory import Memory, trust_of
+from fix_memory import EVIDENCE, Memory, trust_of
 from sqlalchemy import text
 
 from stratagraph.memory.capture.answers import Captured
@@ -45,11 +45,8 @@ from stratagraph.store.model.errors import (
     VersionConflict,
 )
 from stratagraph.store.model.payloads import parse_payload
-from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.inserting import NewRelation, insert_relations
 from stratagraph.store.records.locking import lock_records
-
-EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
 
 
 def fact(value: Any, *, subject: str = "Alice", predicate: str = "works_at", **more: Any) -> dict[str, Any]:
@@ -60,12 +57,6 @@ def fact(value: Any, *, subject: str = "Alice", predicate: str = "works_at", **m
 async def supersede(memory: Memory, id_: UUID, payload: dict[str, Any], **more: Any) -> Revised:
     request = Supersede(record_id=id_, payload=payload, rationale="corrected", **({"evidence": EVIDENCE} | more))
     return await memory.revision.revise(memory.trust, request)
-
-
-async def read(memory: Memory, id_: UUID) -> MemoryRecord:
-    found = await memory.lookup.record(memory.trust, id_)
-    assert found is not None
-    return found
 
 
 async def actions(memory: Memory, id_: UUID) -> list[tuple[str, str, str | None]]:
@@ -97,7 +88,7 @@ async def test_a_superseded_fact_is_no_longer_current_and_is_kept_as_history(mem
     done = await supersede(memory, old.id, fact("Beta"))
     assert done.record.id != old.id
     assert (done.record.state, done.record.payload and done.record.payload["object"]) == (RecordState.ACTIVE, "Beta")
-    before = await read(memory, old.id)
+    before = await memory.record(old.id)
     assert (before.state, before.salience, before.version) == (RecordState.SUPERSEDED, 0.0, 2)
     assert before.payload is not None
     assert before.payload["revision"] == {"superseded_by": str(done.record.id)}
@@ -115,7 +106,7 @@ async def test_a_new_fact_needs_evidence(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(EvidenceRequired):
         await supersede(memory, old.id, fact("Beta"), evidence=())
-    assert (await read(memory, old.id)).state is RecordState.ACTIVE
+    assert (await memory.record(old.id)).state is RecordState.ACTIVE
 
 
 async def test_a_stale_expected_version_is_refused_with_the_current_one(memory: Memory) -> None:
@@ -158,15 +149,15 @@ async def test_superseding_with_an_existing_fact_reuses_that_fact(memory: Memory
     existing = (await memory.observe("Alice", "works_at", "Beta")).primary
     done = await supersede(memory, one.id, fact("Beta"))
     assert done.record.id == existing.id
-    assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
+    assert (await memory.record(one.id)).state is RecordState.SUPERSEDED
 
 
 async def test_superseding_a_fact_displaces_whatever_the_new_one_contradicts(memory: Memory) -> None:
     wrong = (await memory.observe("Bob", "works_at", "Acme")).primary
     other = (await memory.observe("Alice", "works_at", "Beta", revision_policy="replace")).primary
     done = await supersede(memory, wrong.id, fact("Gamma"))
-    assert (await read(memory, wrong.id)).state is RecordState.SUPERSEDED
-    assert (await read(memory, other.id)).state is RecordState.SUPERSEDED
+    assert (await memory.record(wrong.id)).state is RecordState.SUPERSEDED
+    assert (await memory.record(other.id)).state is RecordState.SUPERSEDED
     assert {(change.record.id, change.effect) for change in done.changes} == {
         (wrong.id, Effect.SUPERSEDED),
         (other.id, Effect.SUPERSEDED),
@@ -182,7 +173,7 @@ async def test_a_fork_needs_conditions_that_exclude_those_of_the_original(memory
     )
     assert done.record.payload is not None
     assert done.record.payload["validity"] == {"mode": "conditional", "conditions": {"env": "dev"}}
-    assert (await read(memory, prod.id)).state is RecordState.ACTIVE
+    assert (await memory.record(prod.id)).state is RecordState.ACTIVE
     for conditions in ({"env": ["dev", "test"]}, {"region": "eu"}):
         with pytest.raises(ConditionsOverlap):
             await memory.revision.revise(
@@ -220,13 +211,13 @@ async def test_a_contest_marks_both_facts_and_its_resolution_keeps_the_winner(me
     await memory.revision.revise(
         memory.trust, Contest(record_id=one.id, contesting_id=other.id, rationale="cannot both be")
     )
-    assert (await read(memory, one.id)).state is RecordState.CONTESTED
-    assert (await read(memory, other.id)).state is RecordState.CONTESTED
+    assert (await memory.record(one.id)).state is RecordState.CONTESTED
+    assert (await memory.record(other.id)).state is RecordState.CONTESTED
     done = await memory.revision.revise(
         memory.trust, ResolveContest(record_id=one.id, winner_id=other.id, rationale="asked her")
     )
     assert (done.record.id, done.record.state) == (other.id, RecordState.ACTIVE)
-    assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
+    assert (await memory.record(one.id)).state is RecordState.SUPERSEDED
 
 
 async def test_a_contest_by_evidence_records_an_event_and_can_be_resolved_for_the_fact(memory: Memory) -> None:
@@ -239,7 +230,7 @@ async def test_a_contest_by_evidence_records_an_event_and_can_be_resolved_for_th
     event = next(record for record in done.records if record.type is MemoryType.EPISODIC)
     assert "she left in May" in (event.text or "")
     await memory.revision.revise(memory.trust, ResolveContest(record_id=one.id, winner_id=one.id, rationale="no"))
-    assert (await read(memory, one.id)).state is RecordState.ACTIVE
+    assert (await memory.record(one.id)).state is RecordState.ACTIVE
     with pytest.raises(InvalidInput, match="not contested"):
         await memory.revision.revise(memory.trust, ResolveContest(record_id=one.id, rationale="again"))
 
@@ -251,8 +242,8 @@ async def test_a_contest_resolved_without_a_winner_retracts_both_facts(memory: M
         memory.trust, Contest(record_id=one.id, contesting_id=other.id, rationale="cannot both be")
     )
     await memory.revision.revise(memory.trust, ResolveContest(record_id=other.id, rationale="neither"))
-    assert (await read(memory, one.id)).state is RecordState.RETRACTED
-    assert (await read(memory, other.id)).state is RecordState.RETRACTED
+    assert (await memory.record(one.id)).state is RecordState.RETRACTED
+    assert (await memory.record(other.id)).state is RecordState.RETRACTED
 
 
 async def test_retracting_one_contested_fact_restores_the_other(memory: Memory) -> None:
@@ -262,7 +253,7 @@ async def test_retracting_one_contested_fact_restores_the_other(memory: Memory) 
         memory.trust, Contest(record_id=one.id, contesting_id=other.id, rationale="cannot both be")
     )
     await memory.revision.revise(memory.trust, Retract(record_id=one.id, rationale="wrong"))
-    assert (await read(memory, other.id)).state is RecordState.ACTIVE
+    assert (await memory.record(other.id)).state is RecordState.ACTIVE
 
 
 async def test_retracting_contests_derived_facts_without_remaining_support(memory: Memory) -> None:
@@ -278,10 +269,10 @@ async def test_retracting_contests_derived_facts_without_remaining_support(memor
         (alone.id, RecordState.CONTESTED, 0),
         (further.id, RecordState.CONTESTED, 0),
     }
-    assert (await read(memory, alone.id)).state is RecordState.ACTIVE  # the preview changed nothing
+    assert (await memory.record(alone.id)).state is RecordState.ACTIVE  # the preview changed nothing
     done = await memory.revision.revise(memory.trust, Retract(record_id=one.id, rationale="was a joke"))
     assert {record.id for record in done.records} == {one.id, alone.id, further.id}
-    states = {id_: (await read(memory, id_)).state for id_ in (both.id, alone.id, further.id)}
+    states = {id_: (await memory.record(id_)).state for id_ in (both.id, alone.id, further.id)}
     assert states == {
         both.id: RecordState.ACTIVE,
         alone.id: RecordState.CONTESTED,
@@ -289,8 +280,8 @@ async def test_retracting_contests_derived_facts_without_remaining_support(memor
     }
     # New evidence makes the fact active again, and with it the facts derived from it.
     await memory.observe("Team", "uses", "tabs", evidence=[{"kind": "human", "ref": "style guide"}])
-    assert (await read(memory, alone.id)).state is RecordState.ACTIVE
-    assert (await read(memory, further.id)).state is RecordState.ACTIVE
+    assert (await memory.record(alone.id)).state is RecordState.ACTIVE
+    assert (await memory.record(further.id)).state is RecordState.ACTIVE
 
 
 @pytest.mark.parametrize(
@@ -320,7 +311,7 @@ async def test_the_audit_log_says_why_a_re_evaluation_contests_a_record(
         async with memory.database.writing(caller.bounds) as connection:
             await lock_records(connection, caller.tenant, [fact.id])
             await reevaluate(connection, memory.directory, caller, doubtful=[fact.id], actor="me", at=at)
-    assert (await read(memory, fact.id)).state is RecordState.CONTESTED
+    assert (await memory.record(fact.id)).state is RecordState.CONTESTED
     (entries,) = (await memory.lookup.audit(memory.trust, [fact.id])).values()
     assert (entries[-1].action, entries[-1].rationale) == (AuditAction.CONTEST, why)
 
@@ -329,14 +320,14 @@ async def test_replacing_a_fact_contests_the_facts_derived_from_it(memory: Memor
     old = (await memory.observe("Alice", "works_at", "Acme", revision_policy="replace")).primary
     dependent = (await derived(memory, "Acme badge", old.id)).primary
     await memory.observe("Alice", "works_at", "Beta", revision_policy="replace")
-    assert (await read(memory, dependent.id)).state is RecordState.CONTESTED
+    assert (await memory.record(dependent.id)).state is RecordState.CONTESTED
 
 
 async def test_a_fact_derived_from_a_retracted_fact_is_contested_from_the_start(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     await memory.revision.revise(memory.trust, Retract(record_id=old.id, rationale="wrong"))
     late = (await derived(memory, "Acme badge", old.id)).primary
-    assert (await read(memory, late.id)).state is RecordState.CONTESTED
+    assert (await memory.record(late.id)).state is RecordState.CONTESTED
 
 
 async def test_merging_facts_keeps_their_sources_and_derived_facts(memory: Memory) -> None:
@@ -348,11 +339,11 @@ async def test_merging_facts_keeps_their_sources_and_derived_facts(memory: Memor
     )
     assert done.record.provenance is not None
     assert {source["ref"] for source in done.record.provenance["sources"]} == {"a", "b"}
-    assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
-    assert (await read(memory, two.id)).state is RecordState.SUPERSEDED
-    assert (await read(memory, dependent.id)).state is RecordState.ACTIVE
+    assert (await memory.record(one.id)).state is RecordState.SUPERSEDED
+    assert (await memory.record(two.id)).state is RecordState.SUPERSEDED
+    assert (await memory.record(dependent.id)).state is RecordState.ACTIVE
     await memory.revision.revise(memory.trust, Retract(record_id=done.record.id, rationale="wrong after all"))
-    assert (await read(memory, dependent.id)).state is RecordState.CONTESTED
+    assert (await memory.record(dependent.id)).state is RecordState.CONTESTED
 
 
 async def test_a_merged_entity_has_the_names_identifiers_and_relations_of_both(memory: Memory) -> None:
@@ -441,21 +432,21 @@ async def test_a_skill_is_forked_only_for_conditions_that_exclude_its_own(memory
     )
     assert done.record.payload is not None
     assert done.record.payload["triggers"][0]["conditions"] == {"env": "prod"}
-    assert (await read(memory, skill.id)).state is RecordState.ACTIVE
+    assert (await memory.record(skill.id)).state is RecordState.ACTIVE
 
 
 async def test_salience_events_do_not_change_the_version(memory: Memory) -> None:
     record = (await memory.observe("Alice", "works_at", "Acme")).primary
     await memory.revision.revise(memory.trust, Penalize(record_id=record.id, amount=0.4, rationale="misled us"))
-    after = await read(memory, record.id)
+    after = await memory.record(record.id)
     assert after.salience == pytest.approx(0.6, abs=1e-5)
     await memory.revision.revise(memory.trust, Reinforce(record_id=record.id, rationale="helped"))
-    after = await read(memory, record.id)
+    after = await memory.record(record.id)
     assert after.salience == pytest.approx(0.7, abs=1e-5)
     assert after.version == 1
     assert [action for action, _, _ in await actions(memory, record.id)] == ["create", "decay", "reinforce"]
     await memory.revision.revise(memory.trust, Pin(record_id=record.id, pinned=True, rationale="keep"))
-    pinned = await read(memory, record.id)
+    pinned = await memory.record(record.id)
     assert pinned.lifecycle is not None
     assert pinned.lifecycle.pinned
     assert pinned.version == 1
@@ -481,7 +472,7 @@ async def test_a_revision_needs_write_access_and_a_fully_visible_record(memory: 
         await memory.revision.revise(
             trust_of(scopes={"project:x"}), Retract(record_id=unscoped.id, rationale="not mine")
         )
-    assert (await read(memory, record.id)).state is RecordState.ACTIVE
+    assert (await memory.record(record.id)).state is RecordState.ACTIVE
 
 
 async def test_a_retry_with_the_same_idempotency_key_is_answered_as_a_replay(memory: Memory) -> None:
@@ -519,7 +510,7 @@ async def test_deleting_leaves_only_a_tombstone_and_the_audit_log(memory: Memory
     )
     assert done.record.id == record.id
     assert await memory.lookup.record(memory.trust, record.id) is None
-    assert (await read(memory, dependent.id)).state is RecordState.CONTESTED
+    assert (await memory.record(dependent.id)).state is RecordState.CONTESTED
     async with memory.database.engine.begin() as connection:
         for table, left in {"record": 0, "record_history": 0, "tombstone": 1, "audit_head": 1}.items():
             rows = await connection.execute(
@@ -564,7 +555,7 @@ async def test_a_retraction_contests_derived_records_invisible_to_the_caller(mem
     assert impact == []
     done = await memory.revision.revise(low, Retract(record_id=record.id, rationale="wrong"))
     assert [one.id for one in done.records] == [record.id]
-    assert (await read(memory, hidden.id)).state is RecordState.CONTESTED
+    assert (await memory.record(hidden.id)).state is RecordState.CONTESTED
 
 
 async def test_re_evaluations_over_the_budget_are_queued_and_completed_later(memory: Memory) -> None:

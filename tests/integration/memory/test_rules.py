@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_memory import Memory, record_of, trust_of
+from fix_memory import EVIDENCE, Memory, record_of, trust_of
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
@@ -18,13 +18,6 @@ from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, 
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.words import term_number
-
-EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
-
-
-async def one(memory: Memory, statement: str, **parameters: Any) -> Any:
-    async with memory.database.engine.begin() as connection:
-        return (await connection.execute(text(statement), parameters)).scalar_one()
 
 
 async def test_the_status_in_a_payload_follows_the_state_of_the_record(memory: Memory) -> None:
@@ -40,7 +33,7 @@ async def test_the_status_in_a_payload_follows_the_state_of_the_record(memory: M
         found = await memory.lookup.record(memory.trust, record.id)
         assert found is not None
         assert found.payload is not None
-        state = await one(memory, "SELECT state FROM record WHERE id = :id", id=record.id)
+        state = await memory.value("SELECT state FROM record WHERE id = :id", id=record.id)
         return state, found.payload["revision"]["status"]
 
     assert await status() == (1, "active")
@@ -63,12 +56,12 @@ async def test_a_retracted_record_is_not_retrieved(memory: Memory) -> None:
 async def test_a_salience_event_does_not_rewrite_the_record_row(memory: Memory) -> None:
     record = (await memory.observe("Alice", "likes", "tea")).primary
     statement = "SELECT ctid::text || ' ' || xmin::text FROM record WHERE id = :id"
-    before = await one(memory, statement, id=record.id)
+    before = await memory.value(statement, id=record.id)
     await memory.revision.revise(memory.trust, Reinforce(record_id=record.id, rationale="useful"))
     await memory.revision.revise(memory.trust, Pin(record_id=record.id, pinned=True, rationale="keep"))
     # Locking a row changes its header, but makes no new row version, so its ctid stays the same.
-    assert (await one(memory, statement, id=record.id)).split()[0] == before.split()[0]
-    assert await one(memory, "SELECT pinned FROM salience WHERE id = :id", id=record.id) is True
+    assert (await memory.value(statement, id=record.id)).split()[0] == before.split()[0]
+    assert await memory.value("SELECT pinned FROM salience WHERE id = :id", id=record.id) is True
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.001, 1))
@@ -94,7 +87,7 @@ async def test_term_numbers_differ_between_tenants(memory: Memory) -> None:
     numbers = [term_number(key, "bassoon") for key in keys]
     assert numbers[0] != numbers[1]
     for number in numbers:
-        assert await one(memory, "SELECT count(*) FROM record WHERE :n = ANY(terms) AND type = 4", n=number) == 1
+        assert await memory.value("SELECT count(*) FROM record WHERE :n = ANY(terms) AND type = 4", n=number) == 1
 
 
 async def test_an_internal_failure_keeps_the_input_as_a_candidate_and_names_it(memory: Memory) -> None:
@@ -104,11 +97,11 @@ async def test_an_internal_failure_keeps_the_input_as_a_candidate_and_names_it(m
         await memory.remember(SourceKind.EVENT, {"event_kind": "x", "summary": "poison"})
     candidate = UUID(caught.value.message.split("candidate ")[1].split()[0])
     row = "SELECT state || ' ' || (input -> 'content' ->> 'summary') FROM candidate WHERE id = :id"
-    assert await one(memory, row, id=candidate) == "failed poison"
-    assert await one(memory, "SELECT count(*) FROM record") == 0
+    assert await memory.value(row, id=candidate) == "failed poison"
+    assert await memory.value("SELECT count(*) FROM record") == 0
     with pytest.raises(InvalidInput):  # invalid input is not kept
         await memory.remember(SourceKind.OBSERVATION, {"subject": "", "predicate": "p", "object": 1})
-    assert await one(memory, "SELECT count(*) FROM candidate") == 1
+    assert await memory.value("SELECT count(*) FROM candidate") == 1
 
 
 async def test_an_observation_without_evidence_has_its_candidate_as_source(memory: Memory) -> None:
@@ -159,7 +152,7 @@ async def test_a_failed_revision_writes_nothing(memory: Memory) -> None:
     """A revision is one transaction: a failure of its last statement undoes the earlier ones."""
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     count = "SELECT count(*) FROM record"
-    before = await one(memory, count)
+    before = await memory.value(count)
     async with memory.database.engine.begin() as connection:
         await connection.execute(
             text("ALTER TABLE candidate ADD CONSTRAINT refused CHECK (source_kind <> 'supersede')")
@@ -169,6 +162,6 @@ async def test_a_failed_revision_writes_nothing(memory: Memory) -> None:
         await memory.revision.revise(
             memory.trust, Supersede(record_id=old.id, payload=payload, evidence=EVIDENCE, rationale="moved")
         )
-    assert await one(memory, count) == before
-    assert await one(memory, "SELECT state FROM record WHERE id = :id", id=old.id) == 1
-    assert await one(memory, "SELECT count(*) FROM audit WHERE id = :id", id=old.id) == 1
+    assert await memory.value(count) == before
+    assert await memory.value("SELECT state FROM record WHERE id = :id", id=old.id) == 1
+    assert await memory.value("SELECT count(*) FROM audit WHERE id = :id", id=old.id) == 1

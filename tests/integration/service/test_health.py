@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from fix_health import JOB, constant
 from fix_memory import Memory, trust_of
 
 from stratagraph.graph_sync.worker import CONSUMER
@@ -16,7 +17,7 @@ from stratagraph.service.health import KEEPS_FAILING, OVERDUE_S, Health, HealthC
 from stratagraph.service.measuring import Gauge, Measurements
 from stratagraph.store.feed.changes import Kind, LoggedChange
 from stratagraph.store.feed.consumer import Lag
-from stratagraph.store.jobs.leases import JobLeases, JobState
+from stratagraph.store.jobs.leases import JobLeases
 from stratagraph.store.jobs.set_aside import set_aside
 from stratagraph.store.mirror.dead_letters import DeadLetters
 from stratagraph.store.mirror.status import MirrorStatus
@@ -25,7 +26,6 @@ from stratagraph.store.model.errors import MirrorUnavailable
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.postgres.partitions import make_days
 
-T = TypeVar("T")
 SOUND = MirrorStatus(
     followed_s=0.1,
     maintained_s=0.1,
@@ -39,13 +39,6 @@ SOUND = MirrorStatus(
 COMPARED = "compared in full 30 s ago, in 1 min"  # of all tenants together
 IN_STEP = Lag(changes=0, seconds=0.0, dead_letters=0)
 LIMIT_S = 60.0
-
-
-def constant(value: T) -> Gauge[T]:
-    async def read() -> T:
-        return value
-
-    return Gauge(read)
 
 
 def measured(memory: Memory, **given: Gauge[Any]) -> Measurements:
@@ -203,23 +196,7 @@ async def test_what_the_mirror_waits_for_is_reported_before_the_service_fails(
 async def test_the_service_fails_while_a_job_keeps_failing(
     memory: Memory, failures: int, overdue_s: float, ok: bool, fails: bool
 ) -> None:
-    state = JobState(
-        name="prune",
-        owner=None,
-        is_running=False,
-        next_run_at=None,
-        started_at=None,
-        finished_at=None,
-        took_s=None,
-        result={},
-        error="StatementFailed: UniqueViolation (23505)",
-        failures=failures,
-        runs=9,
-        failed_runs=9,
-        totals={},
-        overdue_s=overdue_s,
-        set_aside=7,
-    )
+    state = replace(JOB, failures=failures, overdue_s=overdue_s, set_aside=7)
     report = await health_of(memory, jobs=constant([state])).report(memory.trust)
     jobs = next(one for one in report.checks if one.name == "jobs")
     assert (jobs.ok, jobs.fails, report.ok) == (ok, fails, not fails)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from fix_health import JOB, constant
 from fix_memory import Memory, memory_of, until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -71,13 +72,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stratagraph.store.postgres.probing.PROBE_WAIT_S", 0.1)
 
 
-def constant(value: object) -> Gauge[Any]:
-    async def read() -> object:
-        return value
-
-    return Gauge(read)
-
-
 def failing(error: Exception) -> Gauge[Any]:
     async def read() -> None:
         raise error
@@ -85,23 +79,6 @@ def failing(error: Exception) -> Gauge[Any]:
     return Gauge(read)
 
 
-JOB = JobState(
-    name="prune",
-    owner=None,
-    is_running=False,
-    next_run_at=None,
-    started_at=None,
-    finished_at=None,
-    took_s=None,
-    result={},
-    error="StatementFailed",
-    failures=0,
-    runs=9,
-    failed_runs=9,
-    totals={},
-    overdue_s=0.0,
-    set_aside=0,
-)
 ages = st.one_of(st.none(), st.floats(0, 1e6))
 statuses = st.builds(
     MirrorStatus,

@@ -51,11 +51,6 @@ async def at(memory: Memory, id_: UUID, instant: datetime, trust: Trust | None =
         return (await reader.records([Moment(id_, instant)])).get(Moment(id_, instant))
 
 
-async def change(memory: Memory, statement: str, **values: Any) -> None:
-    async with memory.database.engine.begin() as connection:
-        await connection.exec_driver_sql(statement, values)
-
-
 @asynccontextmanager
 async def held_commits(memory: Memory) -> AsyncIterator[AsyncConnection]:
     """Make commits by `slow` wait until this block ends or releases the lock."""
@@ -169,7 +164,7 @@ async def test_the_higher_of_the_past_and_the_present_sensitivity_applies(memory
     created_at = memory.clock.now()
     memory.clock.forward(timedelta(hours=1))
     await keep_version(memory, kept.primary.id, memory.clock.now())
-    await change(memory, "UPDATE record SET sensitivity = %(level)s", level=int(Sensitivity.parse(now, path=["now"])))
+    await memory.rows("UPDATE record SET sensitivity = :level", level=int(Sensitivity.parse(now, path=["now"])))
     for ceiling in (Sensitivity.LOW, Sensitivity.MEDIUM):
         caller = trust_of(ceiling=ceiling)
         assert await at(memory, kept.primary.id, created_at, caller) is None
@@ -190,9 +185,8 @@ async def test_the_caller_needs_the_past_and_the_present_scope_of_a_record(memor
     created_at = memory.clock.now()
     memory.clock.forward(timedelta(hours=1))
     await keep_version(memory, kept.primary.id, memory.clock.now())
-    await change(
-        memory,
-        "UPDATE record SET scope = (SELECT id FROM scope WHERE name = %(now)s) WHERE id = %(id)s",
+    await memory.rows(
+        "UPDATE record SET scope = (SELECT id FROM scope WHERE name = :now) WHERE id = :id",
         now=now,
         id=kept.primary.id,
     )
@@ -202,15 +196,14 @@ async def test_the_caller_needs_the_past_and_the_present_scope_of_a_record(memor
 
 async def keep_version(memory: Memory, id_: UUID, instant: datetime) -> None:
     """Copy the record's current version to the history, as a writer does before a change at `instant`."""
-    await change(
-        memory,
+    await memory.rows(
         "WITH kept AS (INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity,"
         " state, confidence, tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version,"
         " terms, impacts)"
-        " SELECT tenant, id, row_version, updated_at, %(at)s, type, scope, sensitivity, state, confidence, tags, name,"
+        " SELECT tenant, id, row_version, updated_at, :at, type, scope, sensitivity, state, confidence, tags, name,"
         " text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts FROM record"
-        " WHERE id = %(id)s)"
-        " UPDATE record SET updated_at = %(at)s, row_version = row_version + 1 WHERE id = %(id)s",
+        " WHERE id = :id)"
+        " UPDATE record SET updated_at = :at, row_version = row_version + 1 WHERE id = :id",
         at=instant,
         id=id_,
     )
@@ -222,7 +215,7 @@ async def test_past_relations_are_those_that_existed_at_the_instant(memory: Memo
     edges = {edge.id: edge for edge in fact.edges}
     ended = next(edge for edge in fact.edges if edge.predicate == "object_entity")
     closed = created_at + timedelta(minutes=5)
-    await change(memory, "UPDATE relation SET ended_at = %(at)s WHERE id = %(id)s", at=closed, id=ended.id)
+    await memory.rows("UPDATE relation SET ended_at = :at WHERE id = :id", at=closed, id=ended.id)
     moments = [
         Moment(fact.primary.id, instant)
         for instant in (created_at - RESOLUTION, created_at, closed - RESOLUTION, closed)
@@ -252,11 +245,11 @@ async def test_both_ends_of_a_relation_must_be_readable_in_full(memory: Memory) 
 
     both = {"subject_entity", "object_entity"}
     assert await predicates() == (both, both)
-    await change(memory, "UPDATE record SET sensitivity = 2 WHERE id = %(id)s", id=end)  # redacted now
+    await memory.rows("UPDATE record SET sensitivity = 2 WHERE id = :id", id=end)  # redacted now
     assert await predicates() == ({"subject_entity"}, {"subject_entity"})
-    await change(memory, "UPDATE record SET sensitivity = 0 WHERE id = %(id)s", id=end)
+    await memory.rows("UPDATE record SET sensitivity = 0 WHERE id = :id", id=end)
     assert await predicates() == (both, both)
-    await change(memory, "UPDATE record_history SET sensitivity = 2 WHERE id = %(id)s", id=end)  # redacted then
+    await memory.rows("UPDATE record_history SET sensitivity = 2 WHERE id = :id", id=end)  # redacted then
     assert await predicates() == ({"subject_entity"}, {"subject_entity"})
 
 

@@ -36,21 +36,15 @@ HIGH = Sensitivity.HIGH
 TABLES = ("record", "record_history", "audit_note", "candidate")
 
 
-async def rows(memory: Memory, sql: str, **values: Any) -> list[Any]:
-    async with memory.database.engine.begin() as connection:
-        return list((await connection.execute(text(sql), values)).mappings().all())
-
-
 async def all_rows_as_text(memory: Memory) -> str:
     """Return all rows of all tables, as text."""
-    names = await rows(
-        memory,
+    names = await memory.rows(
         "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE c.relkind = 'r' AND n.nspname = 'public'",
     )
     texts = []
     for name in names:
-        found = await rows(memory, f'SELECT t::text AS content FROM "{name["name"]}" t')  # noqa: S608 - from the catalogue
+        found = await memory.rows(f'SELECT t::text AS content FROM "{name["name"]}" t')  # noqa: S608 - from the catalogue
         texts += [row["content"] for row in found]
     return "\n".join(texts)
 
@@ -88,12 +82,12 @@ async def revise(memory: Memory, edit: Edit, *, rationale: str | None = None) ->
 
 async def test_a_sealed_record_is_stored_in_one_blob_and_reads_like_any_other(memory: Memory) -> None:
     kept = await memory.observe("Nightjar", "is", "a zeppelin", sensitivity=HIGH, reason_to_remember="the falcon asked")
-    (row,) = await rows(memory, "SELECT * FROM record WHERE id = :id", id=kept.primary.id)
+    (row,) = await memory.rows("SELECT * FROM record WHERE id = :id", id=kept.primary.id)
     assert row["sealed"] is not None
     assert [row[name] for name in ("name", "text", "payload", "provenance", "interpretation")] == [None] * 5
-    (note,) = await rows(memory, "SELECT * FROM audit_note WHERE id = :id", id=kept.primary.id)
+    (note,) = await memory.rows("SELECT * FROM audit_note WHERE id = :id", id=kept.primary.id)
     assert (note["rationale"], note["sealed"] is not None) == (None, True)
-    (trace,) = await rows(memory, "SELECT * FROM candidate")
+    (trace,) = await memory.rows("SELECT * FROM candidate")
     assert (trace["source"], trace["input"]) == (None, None)
     stored = (await all_rows_as_text(memory)).lower()
     for word in ("nightjar", "zeppelin", "falcon"):
@@ -117,10 +111,10 @@ async def test_a_sealed_record_is_stored_in_one_blob_and_reads_like_any_other(me
 
 async def test_a_record_below_the_level_is_stored_in_plain_text(memory: Memory) -> None:
     kept = await memory.observe("Nightjar", "is", "a zeppelin", sensitivity=Sensitivity.MEDIUM)
-    (row,) = await rows(memory, "SELECT name, sealed FROM record WHERE id = :id", id=kept.primary.id)
+    (row,) = await memory.rows("SELECT name, sealed FROM record WHERE id = :id", id=kept.primary.id)
     assert (row["name"], row["sealed"]) == ("Nightjar is a zeppelin", None)
-    assert (await rows(memory, "SELECT source FROM candidate"))[0]["source"] == "test"
-    assert await rows(memory, "SELECT 1 FROM data_key") == []
+    assert (await memory.rows("SELECT source FROM candidate"))[0]["source"] == "test"
+    assert await memory.rows("SELECT 1 FROM data_key") == []
 
 
 async def test_one_level_below_a_sealed_record_only_its_head_is_shown(memory: Memory) -> None:
@@ -181,7 +175,7 @@ async def test_a_working_record_and_its_history_are_sealed_again_at_each_update(
     assert done.primary.id == kept.primary.id
     assert done.primary.payload is not None
     assert done.primary.payload["next_actions"] == ["cast off"]
-    past = await rows(memory, "SELECT * FROM record_history WHERE id = :id ORDER BY row_version", id=kept.primary.id)
+    past = await memory.rows("SELECT * FROM record_history WHERE id = :id ORDER BY row_version", id=kept.primary.id)
     blobs = [Sealed(id=row["id"], purpose="record", blob=bytes(row["sealed"])) for row in past]
     opened = [orjson.loads(content) for content in await (await tenant_of(memory)).keyring.open(blobs)]
     assert [content["payload"]["next_actions"] for content in opened] == [["buy helium"], ["fill the balloon"]]
@@ -229,19 +223,19 @@ async def test_raising_the_sensitivity_seals_all_versions_in_the_same_transactio
     await memory.remember(SourceKind.WORKING_STATE, {**state, "next_actions": ["wait"]})
     id_ = kept.primary.id
     await revise(memory, Edit(id=id_, sensitivity=int(HIGH)), rationale="the kestrel said so")
-    (row,) = await rows(memory, "SELECT sensitivity, sealed, name, row_version FROM record WHERE id = :id", id=id_)
+    (row,) = await memory.rows("SELECT sensitivity, sealed, name, row_version FROM record WHERE id = :id", id=id_)
     assert (row["sensitivity"], row["name"], row["row_version"]) == (int(HIGH), None, 3)
-    past = await rows(memory, "SELECT sealed, name, text, payload FROM record_history WHERE id = :id", id=id_)
+    past = await memory.rows("SELECT sealed, name, text, payload FROM record_history WHERE id = :id", id=id_)
     assert len(past) == 2
     assert all(one["sealed"] is not None and one["payload"] is None for one in past)
-    assert [trace["source"] for trace in await rows(memory, "SELECT source FROM candidate")] == [None, None]
+    assert [trace["source"] for trace in await memory.rows("SELECT source FROM candidate")] == [None, None]
     stored = await all_rows_as_text(memory)
     for word in ("falcon", "zeppelin", "kestrel"):
         assert word not in stored
     log = await memory.lookup.audit(memory.trust, [id_])
     assert [entry.rationale for entry in log[id_]] == ["for the zeppelin", None, "the kestrel said so"]
     assert ("record", id_) in {
-        ("record", change["id"]) for change in await rows(memory, "SELECT id FROM sync_log WHERE version = 3")
+        ("record", change["id"]) for change in await memory.rows("SELECT id FROM sync_log WHERE version = 3")
     }
 
 
@@ -259,7 +253,7 @@ async def test_a_failed_raise_of_the_sensitivity_leaves_the_record_plain(memory:
 
     with pytest.raises(ZeroDivisionError):
         await fail()
-    (row,) = await rows(memory, "SELECT sealed, text FROM record WHERE id = :id", id=kept.primary.id)
+    (row,) = await memory.rows("SELECT sealed, text FROM record WHERE id = :id", id=kept.primary.id)
     assert (row["sealed"], row["text"] is not None) == (None, True)
 
 
@@ -288,7 +282,7 @@ async def test_a_failed_capture_keeps_its_input_sealed(memory: Memory) -> None:
         )
     with pytest.raises(StoreUnavailable, match="kept as candidate"):
         await memory.turn("the zeppelin burns", sensitivity=HIGH)
-    (trace,) = await rows(memory, "SELECT * FROM candidate")
+    (trace,) = await memory.rows("SELECT * FROM candidate")
     assert (trace["state"], trace["source"], trace["input"]) == ("failed", None, None)
     (content,) = await (await tenant_of(memory)).keyring.open(
         [Sealed(id=trace["id"], purpose="candidate", blob=bytes(trace["sealed"]))]
@@ -315,7 +309,7 @@ async def test_without_a_master_key_nothing_sensitive_is_written(memory: Memory)
     capture = Capture(memory.database, directory, memory.clock, memory.capture._policy)
     with pytest.raises(Misconfigured, match="stratagraph keys generate"):
         await replace(memory, capture=capture).turn("secret", sensitivity=HIGH)
-    assert await rows(memory, "SELECT 1 FROM record") == []
+    assert await memory.rows("SELECT 1 FROM record") == []
     await replace(memory, capture=capture).turn("not secret")
 
 
@@ -323,13 +317,13 @@ async def test_index_keys_are_wrapped_once_a_master_key_exists(memory: Memory) -
     off = Directory(memory.database, Vault(memory.database, seal_from=None))
     plain = await off.tenant("acme", create=True)
     assert plain is not None
-    assert (await rows(memory, "SELECT index_key, wrapped_by FROM tenant")) == [
+    assert (await memory.rows("SELECT index_key, wrapped_by FROM tenant")) == [
         {"index_key": plain.index_key, "wrapped_by": None}
     ]
     master = LocalMasterKey(bytes(32))
     vault = Vault(memory.database, master)
     await vault.check()
-    (row,) = await rows(memory, "SELECT index_key, wrapped_by FROM tenant")
+    (row,) = await memory.rows("SELECT index_key, wrapped_by FROM tenant")
     assert row["wrapped_by"] == master.name
     assert plain.index_key not in bytes(row["index_key"])
     assert (await tenant_of(memory)).index_key == plain.index_key
@@ -344,7 +338,7 @@ async def test_processes_that_use_a_new_tenant_concurrently_agree_on_its_first_k
     await memory.turn("low")
     several = [another_process(memory) for _ in range(4)]
     kept = await asyncio.gather(*(one.turn(f"secret {n}", sensitivity=HIGH) for n, one in enumerate(several)))
-    assert [row["id"] for row in await rows(memory, "SELECT id FROM data_key")] == [1]
+    assert [row["id"] for row in await memory.rows("SELECT id FROM data_key")] == [1]
     for captured in kept:
         assert (await memory.lookup.record(memory.trust, captured.primary.id)) is not None
 
@@ -369,15 +363,15 @@ async def blobs(memory: Memory) -> list[Any]:
     return [
         row
         for table in TABLES
-        for row in await rows(memory, f"SELECT sealed FROM {table} WHERE sealed IS NOT NULL")  # noqa: S608 - ours
+        for row in await memory.rows(f"SELECT sealed FROM {table} WHERE sealed IS NOT NULL")  # noqa: S608 - ours
     ]
 
 
 async def test_rotation_reseals_every_row_and_drops_the_old_key(memory: Memory, sealed: list[UUID]) -> None:
     stale = another_process(memory)
     assert await stale.lookup.record(memory.trust, sealed[0]) is not None  # its cache now has key 1 only
-    before = {row["id"]: row for row in await rows(memory, "SELECT * FROM record")}
-    written = len(await rows(memory, "SELECT 1 FROM sync_log"))
+    before = {row["id"]: row for row in await memory.rows("SELECT * FROM record")}
+    written = len(await memory.rows("SELECT 1 FROM sync_log"))
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
     waiting = await rotation.count_rows_to_seal(tenant)
@@ -386,12 +380,12 @@ async def test_rotation_reseals_every_row_and_drops_the_old_key(memory: Memory, 
     assert (done.key, done.dropped, done.continued) == (2, 1, False)
     assert done.resealed == waiting == sum(progress) == len(await blobs(memory)) == 18
     assert key_ids(await blobs(memory)) == {2}
-    assert [row["id"] for row in await rows(memory, "SELECT id FROM data_key")] == [2]
-    for row in await rows(memory, "SELECT * FROM record"):
+    assert [row["id"] for row in await memory.rows("SELECT id FROM data_key")] == [2]
+    for row in await memory.rows("SELECT * FROM record"):
         old = dict(before[row["id"]])
         assert old.pop("sealed") != row["sealed"]
         assert old == {key: value for key, value in row.items() if key != "sealed"}
-    assert len(await rows(memory, "SELECT 1 FROM sync_log")) == written
+    assert len(await memory.rows("SELECT 1 FROM sync_log")) == written
     for one in (memory, stale):
         whole = await one.lookup.record(memory.trust, sealed[0])
         assert whole is not None
@@ -454,7 +448,7 @@ async def test_concurrent_writers_and_rotations_lose_no_record(
 
     async with asyncio.timeout(60):
         await asyncio.gather(rotate(), *(write(writer, number) for number, writer in enumerate(writers)))
-    assert [row["id"] for row in await rows(memory, "SELECT id FROM data_key")] == [3]
+    assert [row["id"] for row in await memory.rows("SELECT id FROM data_key")] == [3]
     assert key_ids(await blobs(memory)) == {3}
     reader = another_process(memory)
     caller = await reader.directory.resolve(memory.trust)
@@ -473,7 +467,7 @@ async def test_an_old_key_is_kept_while_a_writer_still_seals_with_it(memory: Mem
         assert sealer.key_id == 1
         rotating = asyncio.create_task(rotation.rotate(tenant, lambda _: None))
         waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%data_key%'"
-        await until(lambda: rows(memory, waits))
+        await until(lambda: memory.rows(waits))
         blob = sealer.seal(
             sealed[0],
             "record",
@@ -524,11 +518,11 @@ async def test_the_master_key_is_exchanged_without_rewriting_sealed_rows(memory:
 
 async def test_shredding_deletes_the_keys_irrecoverably(memory: Memory, sealed: list[UUID]) -> None:
     tenant = await tenant_of(memory)
-    (kept,) = await rows(memory, "SELECT sealed FROM record WHERE id = :id", id=sealed[0])
+    (kept,) = await memory.rows("SELECT sealed FROM record WHERE id = :id", id=sealed[0])
     async with memory.database.engine.begin() as connection:
         assert await shred(connection, memory.directory, tenant) == 1
     memory.directory.forget(tenant)
-    assert await rows(memory, "SELECT 1 FROM data_key") == []
+    assert await memory.rows("SELECT 1 FROM data_key") == []
     with pytest.raises(StratagraphError, match="which does not exist"):
         await memory.lookup.record(memory.trust, sealed[0])
     after = await tenant_of(memory)
@@ -564,4 +558,5 @@ async def test_the_number_of_statements_does_not_grow_with_the_sealed_rows(memor
             await Reader(connection, memory.directory, caller, memory.clock.now()).records(ids)
         return database.statements - before
 
-    assert await statements(sealed[:1]) == await statements(sealed)
+    few = await statements(sealed[:1])
+    assert await statements(sealed) <= few

@@ -46,22 +46,16 @@ asyncio.run(main())
 """
 
 
-async def scalar(memory: Memory, statement: str, **parameters: object) -> int:
-    async with memory.database.engine.begin() as connection:
-        return int((await connection.execute(text(statement), parameters)).scalar_one())
-
-
 async def rows_with_word(memory: Memory, word: str) -> int:
     """Return the number of rows, of all tables of word search, that have the word; 1 for all of the index."""
     tenant = (await memory.directory.resolve(memory.trust)).tenant
     (term,) = query_terms(tenant.index_key, word)
-    rows = await scalar(
-        memory,
+    rows = await memory.value(
         "SELECT (SELECT count(*) FROM word_count WHERE term = :term)"
         " + (SELECT count(*) FROM word_change WHERE :term = ANY(terms))",
         term=term,
     )
-    return rows + (term in await stored_terms(memory.database))
+    return int(rows) + (term in await stored_terms(memory.database))
 
 
 async def records_counted(memory: Memory) -> int:
@@ -117,7 +111,7 @@ async def test_a_raised_sensitivity_moves_the_counts_to_its_level(memory: Memory
         "SELECT max(packed >> 29 & 7) FROM word_count, unnest(cells) AS packed"
         " HAVING min(packed >> 29 & 7) = max(packed >> 29 & 7)"
     )
-    assert await scalar(memory, levels) == Sensitivity.HIGH
+    assert await memory.value(levels) == Sensitivity.HIGH
 
 
 @pytest.mark.parametrize("by", ["record", "entity", "scope"])
@@ -152,7 +146,7 @@ async def test_an_erased_tenant_leaves_no_statistics(memory: Memory) -> None:
     await memory.erasure.erase(rival, Erase(tenant="rival", rationale="asked to"))
     await count_all_words(memory.database)
     assert await count_differences(memory.database) == []
-    assert await scalar(memory, "SELECT count(DISTINCT tenant) FROM word_count") == 1
+    assert await memory.value("SELECT count(DISTINCT tenant) FROM word_count") == 1
 
 
 async def test_a_writer_does_not_wait_for_the_counting(memory: Memory) -> None:
@@ -251,11 +245,11 @@ async def test_counts_equal_a_recount_for_every_caller_after_any_history(
             bounds = Bounds(tenant=tenant, scopes=scopes, ceiling=ceiling, actor="tester")
             assert await counted_for(memory, bounds, range(1, 41)) == expected
     cells = Counter((owner, term) for owner, term, _ in {(o, t, (s, v)) for o, s, v, ts in present for t in ts})
-    divided = await scalar(memory, "SELECT count(DISTINCT (tenant, term)) FROM word_count WHERE part >= 0")
+    divided = await memory.value("SELECT count(DISTINCT (tenant, term)) FROM word_count WHERE part >= 0")
     assert divided >= sum(n > 100 for n in cells.values())
-    assert await scalar(memory, "SELECT coalesce(max(cardinality(cells)), 0) FROM word_count") <= 100
+    assert await memory.value("SELECT coalesce(max(cardinality(cells)), 0) FROM word_count") <= 100
     if not present:
-        assert await scalar(memory, "SELECT count(*) FROM word_count") == 0
+        assert await memory.value("SELECT count(*) FROM word_count") == 0
 
 
 async def test_an_aborted_batch_is_counted_once_by_the_next_run(memory: Memory) -> None:
@@ -272,7 +266,7 @@ async def test_an_aborted_batch_is_counted_once_by_the_next_run(memory: Memory) 
     with pytest.raises(StatementFailed):
         await WordCounter(memory.database, batch=1).count_changes()
     assert await records_counted(memory) == 2
-    assert await scalar(memory, "SELECT count(*) FROM word_change") == 2
+    assert await memory.value("SELECT count(*) FROM word_change") == 2
     async with memory.database.engine.begin() as connection:
         await connection.exec_driver_sql("DROP TRIGGER refuse ON word_count")
     await count_all_words(memory.database)
@@ -294,10 +288,10 @@ async def test_a_tenant_whose_segments_cannot_be_merged_keeps_no_other_from_merg
         await connection.execute(text(f"UPDATE word_segment SET {damage} WHERE tenant = :id"), {"id": tenants["acme"]})  # noqa: S608
     with pytest.raises(ValueError):  # noqa: PT011 - whatever reading the segment raises
         await WordCounter(memory.database).count_changes()
-    assert await scalar(memory, "SELECT count(*) FROM word_change") == 0
+    assert await memory.value("SELECT count(*) FROM word_change") == 0
     segments = "SELECT count(*) FROM word_segment WHERE tenant = :id"
-    assert await scalar(memory, segments, id=tenants["acme"]) == MERGED_AT_ONCE
-    assert await scalar(memory, segments, id=tenants["rival"]) == 1
+    assert await memory.value(segments, id=tenants["acme"]) == MERGED_AT_ONCE
+    assert await memory.value(segments, id=tenants["rival"]) == 1
 
 
 async def test_a_killed_counter_counts_nothing_twice_and_loses_nothing(memory: Memory, database_url: str) -> None:
@@ -309,12 +303,12 @@ async def test_a_killed_counter_counts_nothing_twice_and_loses_nothing(memory: M
         goal = waiting - 5
 
         async def has_counted(goal: int = goal) -> bool:
-            return await scalar(memory, "SELECT count(*) FROM word_change") <= goal
+            return bool(await memory.value("SELECT count(*) FROM word_change") <= goal)
 
         await until(has_counted)
         os.kill(counter.pid, signal.SIGKILL)
         await counter.wait()
-        waiting = await scalar(memory, "SELECT count(*) FROM word_change")
+        waiting = await memory.value("SELECT count(*) FROM word_change")
         for number in range(10):
             await memory.turn(f"remark {number} of more", scope=f"project:{number % 3}")
         waiting += 10

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from checkout import ROOT
 from graphql import build_schema, parse, validate
 
 from stratagraph.graphql.schema import sdl
 
-ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCUMENTS = [
     pytest.param(document, id=f"{page.relative_to(ROOT)}-{number}")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from checkout import ROOT
 
 from stratagraph.graphql.schema import sdl
 
-ROOT = Path(__file__).resolve().parents[3]
 CONTRACT_CHECK = ROOT.parent / "shared" / "tools" / "check_contract.py"
 
 

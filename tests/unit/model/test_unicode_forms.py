@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from checkout import ROOMS, ROOT
 from fix_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,6 @@ from stratagraph.store.model.canonical import folded_text, normalised_name
 from stratagraph.store.model.unicode_forms import MAX_MARKS, Form, normalised
 
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
-ROOT = Path(__file__).parents[3]
 # One character of each combining class, and those that decompose in an unusual way.
 BY_CLASS = sorted({unicodedata.combining(chr(point)): chr(point) for point in range(0x20000)}.values())
 ODD = "\u0344\u0f73\u0f75\u0f81\uff9e\uff9f\u1fee\ufdfa\ufb2c\u0958\u1e69\u01d5\u3099\u1100\u1161\u11a8각\u212b½ﬁ"
@@ -123,7 +123,7 @@ def test_a_long_text_has_the_words_of_its_parts() -> None:
 
 
 def sources() -> Iterator[Path]:
-    for folder in ("store", "memory", "consolidation", "graph_sync", "graphql", "service"):
+    for folder in ROOMS:
         yield from (ROOT / folder / "stratagraph").rglob("*.py")
 
 

@@ -21,8 +21,8 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from checkout import ROOT
 
-ROOT = Path(__file__).parents[3]
 SECRETS = {"postgres_password", "database_url", "neo4j_password", "neo4j_auth", "master_key"}
 OF_SERVICE = {"database_url", "neo4j_password", "master_key"}  # which are mounted under the names of its settings
 MOUNTED = "/run/secrets/"

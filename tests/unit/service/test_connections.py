@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-from pathlib import Path
 
+from checkout import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +14,6 @@ from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.service.connections import ConnectionLimits, OpenConnections
 from stratagraph.service.listening import listen
 
-ROOT = Path(__file__).resolve().parents[3]
 CLIENTS_KEEP_S = 60.0  # the most for which common clients and proxies keep an idle connection by default
 
 
