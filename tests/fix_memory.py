@@ -71,6 +71,7 @@ def postgres_url() -> Iterator[str]:
                 # does logging whole pages: creating a database is a checkpoint, after which each page is logged again.
                 for setting in ("fsync", "synchronous_commit", "full_page_writes"):
                     connection.execute(f"ALTER SYSTEM SET {setting} = off")
+                connection.execute("ALTER SYSTEM SET file_copy_method = clone")  # without a copy through user space
                 connection.execute("SELECT pg_reload_conf()")
             yield url
     finally:
