@@ -23,8 +23,8 @@ from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.services import Services
 from stratagraph.graphql.types.retrieve import RetrieveGraphSuccess
 from stratagraph.memory.retrieve.answer import Node, Retrieved
-from stratagraph.memory.retrieve.asked_words import AskedWords
-from stratagraph.memory.retrieve.rank import Why
+from stratagraph.memory.retrieve.candidates import Why
+from stratagraph.memory.retrieve.question import AskedWords
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord, Relation

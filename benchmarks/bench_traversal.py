@@ -35,7 +35,7 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve.walk import Walk
+from stratagraph.memory.retrieve.expand import Walk
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
 from stratagraph.store.model.enums import Sensitivity

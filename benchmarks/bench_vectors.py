@@ -37,8 +37,8 @@ from stratagraph.memory.embedding.embedder import Vector, unit_vector
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.postgres.queries import fetch_together
-from stratagraph.store.search.candidates import MOST_NEAR
 from stratagraph.store.search.embeddings import EmbeddingModel, add_model
+from stratagraph.store.search.present import MOST_NEAR
 from stratagraph.store.search.vector_search import QuestionVector, VectorSearch, similarities_of, vector_literal
 
 TOPICS = 300  # directions around which the vectors lie

@@ -34,7 +34,7 @@ from word_stores import LEVELS, SCOPES, WordStore, plain_search
 from word_writes import WriteCost
 from wording import Wording
 
-from stratagraph.memory.retrieve.candidates import CANDIDATES
+from stratagraph.memory.retrieve.weights import CANDIDATES
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity
 from stratagraph.store.model.ids import new_id

@@ -30,9 +30,9 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.embedding.filling import Filling
 from stratagraph.memory.embedding.questions import LOWEST, QuestionEmbedder
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve import rank
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.retrieve.weights import WEIGHTS, Signal
 from stratagraph.service.embedders.local_model import LocalModel
 from stratagraph.store.model.clock import SystemClock
 from stratagraph.store.model.enums import SourceKind
@@ -123,9 +123,9 @@ async def _by_signal(all_: Sequence[Conversation], embedder: Path | None, lowest
     So a value that is chosen on one conversation can be judged on another. Without an embedder there are no vectors to
     leave out; words are never left out.
     """
-    usual = rank.WEIGHTS
+    usual = dict(WEIGHTS)
     found: dict[str, Any] = {}
-    kept = {rank.Signal.WORDS} | ({rank.Signal.VECTORS} if embedder is None else set())
+    kept = {Signal.WORDS} | ({Signal.VECTORS} if embedder is None else set())
     with server() as url:
         async with AsyncExitStack() as stack:
             opened = await stack.enter_async_context(store(url, "signals"))
@@ -137,15 +137,15 @@ async def _by_signal(all_: Sequence[Conversation], embedder: Path | None, lowest
                 await _embed(opened, model)
                 questions = QuestionEmbedder(opened.database, model, patience_s=QUESTION_WAIT_S, lowest=lowest)
                 usually = Retrieve(opened.database, opened.directory, SystemClock(), Engines(), questions)
-            for off in (None, *(signal for signal in rank.Signal if signal not in kept)):
-                rank.WEIGHTS = usual if off is None else {**usual, off: 0.0}
-                retrieve = by_words if off is rank.Signal.VECTORS else usually
+            for off in (None, *(signal for signal in Signal if signal not in kept)):
+                WEIGHTS.update(usual if off is None else {**usual, off: 0.0})
+                retrieve = by_words if off is Signal.VECTORS else usually
                 by_conversation = {one.name: await _asked(retrieve, one, turns) for one in all_}
                 found["all signals" if off is None else f"without {off}"] = {
                     "all": figures([result for results in by_conversation.values() for result in results])["all"],
                     **{name: figures(results)["all"] for name, results in by_conversation.items()},
                 }
-            rank.WEIGHTS = usual
+            WEIGHTS.update(usual)
     return found
 
 

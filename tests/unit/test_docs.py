@@ -356,10 +356,10 @@ def test_the_weights_of_duplicates_and_the_bound_on_them_are_those_of_the_code()
     page = (DOCS / "learning.md").read_text()
     rows = [row for head, rows in tables_of(page) if head[1:2] == ["bits"] for row in rows]
     stated: dict[str, float] = {}
-    for names, weights in ((code_in(row[0]), row[1].replace("−", "-").split(", ")) for row in rows):
+    for names, bits in ((code_in(row[0]), row[1].replace("−", "-").split(", ")) for row in rows):
         if names != ["shared_facts"]:
-            stated |= dict(zip(names, map(float, weights * len(names) if len(weights) == 1 else weights), strict=True))
-    assert stated == {signal.value: bits for signal, bits in BITS.items()}
+            stated |= dict(zip(names, map(float, bits * len(names) if len(bits) == 1 else bits), strict=True))
+    assert stated == {signal.value: weight for signal, weight in BITS.items()}
     assert re.findall(r"At most (\d+) pairs of one writer", page) == [str(LISTED_MOST)]
 
 

@@ -15,8 +15,8 @@ from rich.text import Text
 from stratagraph.memory.feedback.request import OutcomeReport
 from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.memory.retrieve.answer import Node, Retrieved
-from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.service import explore_answers, lesson_answers
 from stratagraph.service.cli import audit, captures, consolidate, duplicates, jobs, keys, predicates, sync
 from stratagraph.service.cli.show import as_json, line, validity_json

@@ -18,9 +18,9 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.answer import Retrieved
-from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
 from stratagraph.store.model.clock import RESOLUTION, SystemClock
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind

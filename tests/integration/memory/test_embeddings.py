@@ -29,9 +29,9 @@ from stratagraph.memory.embedding.questions import QuestionEmbedder, serving_mod
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.retrieve.answer import Retrieved
-from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.memory.revise.request import Supersede
 from stratagraph.service.embedders.endpoint import EmbeddingEndpoint
 from stratagraph.store.jobs.set_aside import FIRST_PAUSE_S

@@ -23,9 +23,9 @@ from stratagraph.memory.engines.mirror import MirrorEngine, Neo4jEngine
 from stratagraph.memory.engines.service import DEADLINE_S, Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.retrieve.answer import Retrieved
+from stratagraph.memory.retrieve.expand import Walk
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.memory.retrieve.walk import Walk
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.traversal.neighbourhood import Limits

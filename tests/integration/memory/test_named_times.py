@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 from fix_memory import Memory, trust_of
 
-from stratagraph.memory.retrieve import candidates, rank, why_not
+from stratagraph.memory.retrieve import past as past_snapshots
+from stratagraph.memory.retrieve import weights, why_not
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.enums import Sensitivity
@@ -65,7 +66,7 @@ async def test_what_names_a_time_is_the_answer_where_nothing_is_known_to_have_ha
     memory.clock.forward(timedelta(minutes=1))
     found = await ask(memory, "what happened in March 2026?", as_of=as_of)
     assert texts(found)[0] == "in March 2026 the office moved to Bremen"
-    assert found.nodes[0].strength >= rank.NAMED_TIME
+    assert found.nodes[0].strength >= weights.NAMED_TIME
     for task in ("what happened last year?", "what happened in February 2026?"):
         assert not texts(await ask(memory, task, as_of=as_of))
 
@@ -219,7 +220,7 @@ async def test_long_texts_are_analysed_beside_the_event_loop(memory: Memory, mon
         threads.add(threading.get_ident())
         return record_terms(index_key, body, summary)
 
-    for module in (candidates, why_not):
+    for module in (past_snapshots, why_not):
         monkeypatch.setattr(module, "record_terms", noting)
     request = RetrieveRequest(task_descriptor="parrots", as_of=past)
     assert (await memory.retrieve.why_not(memory.trust, kept.primary.id, request)).node is not None

@@ -8,8 +8,8 @@ from uuid import UUID
 from fix_memory import Memory
 from fix_words import count_all_words
 
-from stratagraph.memory.retrieve.candidates import CANDIDATES
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.weights import CANDIDATES
 from stratagraph.memory.retrieve.why_not import Absence
 from stratagraph.store.model.enums import Sensitivity
 

@@ -15,8 +15,8 @@ from fix_words import count_all_words
 
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.retrieve.answer import Retrieved
-from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, InvalidInput

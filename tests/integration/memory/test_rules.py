@@ -6,18 +6,21 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_memory import EVIDENCE, Memory, record_of, trust_of
+from fix_memory import EVIDENCE, NOON, Memory, trust_of
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from stratagraph.memory.retrieve.rank import Signal, Why, score
+from stratagraph.memory.retrieve.candidates import Why
+from stratagraph.memory.retrieve.fuse import score
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.memory.revise.request import Contest, Pin, Reinforce, Retract, Supersede
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.words import term_number
+from stratagraph.store.records.ranking import Head
 
 
 async def test_the_status_in_a_payload_follows_the_state_of_the_record(memory: Memory) -> None:
@@ -70,8 +73,8 @@ def test_salience_changes_a_score_by_at_most_30_percent(
 ) -> None:
     why = Why(signals={Signal.WORDS: words})
     high, low = max(fresh, faded), min(fresh, faded)
-    best = score(record_of(MemoryType.SEMANTIC, salience=high, confidence=confidence), why)
-    worst = score(record_of(MemoryType.SEMANTIC, salience=low, confidence=confidence), why)
+    best = score(Head(UUID(int=1), MemoryType.SEMANTIC, confidence, high, NOON, 0), why)
+    worst = score(Head(UUID(int=1), MemoryType.SEMANTIC, confidence, low, NOON, 0), why)
     assert worst <= best
     assert worst >= 0.7 * best - 1e-12
 

@@ -105,7 +105,9 @@ async def test_a_prepared_statement_keeps_its_plan_and_its_checks(memory: Memory
     ids = [captured.primary.id, *(new_id() for _ in range(3))]
     for caller, found in [(everything, {captured.primary.id}), (other, set())] * 7:
         async with memory.database.reading(caller.bounds) as connection:
-            heads = await fetch_tuples(connection, fetching_heads(caller, ids, [], frame=[0], now=memory.clock.now()))
+            heads = await fetch_tuples(
+                connection, fetching_heads(caller, ids, [], template=[0], now=memory.clock.now())
+            )
             assert {id_ for id_, *_ in heads} == found
             plans = await connection.exec_driver_sql("SELECT sum(generic_plans) FROM pg_prepared_statements")
             kept = plans.scalar_one()

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 import pytest
 from fix_examples import examples
-from fix_memory import record_of
+from fix_memory import NOON
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.retrieve.alike import ALIKE, LOWERED, MOST_LOWERED, SAME, SURVEY, Chosen, differing
-from stratagraph.memory.retrieve.rank import Why
+from stratagraph.memory.retrieve.candidates import Candidate, Why
+from stratagraph.memory.retrieve.choose import Fingerprint, choose
+from stratagraph.memory.retrieve.weights import ALIKE, LOWERED, MOST_LOWERED, SAME, SURVEY
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.sketches import Sketch, resemblance
+from stratagraph.store.records.ranking import Head
 
 EVENT, FACT, ENTITY = MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.ENTITY
 BASE = frozenset(range(100, 120))  # the words of an event; with one more word, a text says the same
-Candidate = tuple[MemoryType, int, float, "Sketch | str | None"]  # type, words of the question, fit, what it says
+Given = tuple[MemoryType, int, float, "Sketch | str | None"]  # type, words of the question, fit, what it says
 
 
 def sketches() -> st.SearchStrategy[Sketch]:
@@ -34,27 +37,30 @@ candidates = st.lists(
 )
 
 
-def chosen(given_: list[Candidate], *, wanted: int = 10, is_survey: bool = False) -> tuple[Chosen, list[UUID]]:
+@dataclass(frozen=True)
+class Found:
+    """What was chosen, by id."""
+
+    order: list[tuple[UUID, float]]
+    duplicates: Mapping[UUID, Sequence[UUID]]
+    stands_for: Callable[[UUID], UUID | None]
+
+
+def chosen(given_: list[Given], *, wanted: int = 10, is_survey: bool = False) -> tuple[Found, list[UUID]]:
     """Return what is chosen of candidates, best first, and their ids."""
     ids = [UUID(int=number) for number in range(1, 1 + len(given_))]
-    records: dict[UUID, MemoryRecord] = {}
-    for id_, (type_, *_) in zip(ids, given_, strict=True):
-        records[id_] = record_of(type_, id=id_)
-    found = differing(
-        [(id_, 1 - place / 100) for place, id_ in enumerate(ids)],
-        records,
-        {id_: Why(covered=covered) for id_, (_, covered, _, _) in zip(ids, given_, strict=True)},
-        {id_: fit for id_, (_, _, fit, _) in zip(ids, given_, strict=True)},
-        {id_: said for id_, (*_, said) in zip(ids, given_, strict=True)}.get,
-        wanted=wanted,
-        is_survey=is_survey,
-    )
-    return found, ids
+    says: list[Fingerprint] = [what for *_, what in given_]
+    order = [
+        (Candidate(Head(id_, type_, 1.0, 1.0, NOON, 0), Why(covered=covered), fit), 1 - place / 100)
+        for place, (id_, (type_, covered, fit, _)) in enumerate(zip(ids, given_, strict=True))
+    ]
+    found = choose(order, says, wanted=wanted, is_survey=is_survey)
+    return Found([(one.head.id, score) for one, score in found.order], found.duplicates, found.stands_for), ids
 
 
 @examples(200)
 @given(candidates)
-def test_every_candidate_stays_or_says_the_same_as_one_before_it(given_: list[Candidate]) -> None:
+def test_every_candidate_stays_or_says_the_same_as_one_before_it(given_: list[Given]) -> None:
     found, ids = chosen(given_)
     of = dict(zip(ids, given_, strict=True))
     kept = [id_ for id_, _ in found.order]
@@ -82,9 +88,7 @@ def _same(one: object, other: object) -> bool:
 
 @examples(200)
 @given(candidates, st.integers(2, 6))
-def test_diversity_keeps_all_candidates_and_lowers_scores_within_its_bound(
-    given_: list[Candidate], wanted: int
-) -> None:
+def test_diversity_keeps_all_candidates_and_lowers_scores_within_its_bound(given_: list[Given], wanted: int) -> None:
     plain, ids = chosen(given_)
     found, _ = chosen(given_, wanted=wanted, is_survey=True)
     before, after = dict(plain.order), dict(found.order)
@@ -103,10 +107,10 @@ def _alike(one: object, other: object) -> bool:
 
 
 def test_an_event_that_differs_comes_before_a_third_one_like_the_first() -> None:
-    alike: list[Candidate] = [
+    alike: list[Given] = [
         (EVENT, 1, 0.0, frozenset({*range(100, 115), *range(extra, extra + 5)})) for extra in (200, 300, 400)
     ]
-    other: Candidate = (EVENT, 1, 0.0, frozenset(range(500, 520)))
+    other: Given = (EVENT, 1, 0.0, frozenset(range(500, 520)))
     found, ids = chosen([*alike, other], wanted=2, is_survey=True)
     assert [id_ for id_, _ in found.order[:2]] == [ids[0], ids[3]]
     assert [id_ for id_, _ in chosen([*alike, other], wanted=2)[0].order] == ids

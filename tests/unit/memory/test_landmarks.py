@@ -8,10 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from stratagraph.memory.retrieve.coverage import Question
-from stratagraph.memory.retrieve.landmarks import events_of, with_landmarks
-from stratagraph.memory.retrieve.phrases import phrases_of, without_phrases
-from stratagraph.memory.retrieve.time_words import MAX_READ, TimeWords, time_words
+from stratagraph.memory.retrieve.question import Question, phrases_of, without_phrases
+from stratagraph.memory.retrieve.times import MAX_READ, TimeWords, events_of, time_words, with_landmarks
 from stratagraph.store.model.words import query_words
 
 KEY = bytes(32)
@@ -46,7 +44,7 @@ def read_landmarks(text: str) -> TimeWords:
     words = query_words(KEY, text)
     ones = [1.0] * len(words)
     question = Question(weights=ones, terms=[word.numbers for word in words], emphasis=ones, apart=0, names=0)
-    return with_landmarks(TimeWords(), text, question, [word.text for word in words], {}, {}, now=NOW)
+    return with_landmarks(TimeWords(), text, question, [word.text for word in words], [], now=NOW)
 
 
 def read_times(text: str) -> TimeWords:

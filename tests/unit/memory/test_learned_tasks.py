@@ -8,13 +8,16 @@ from typing import cast
 from uuid import UUID
 
 import pytest
+from fix_memory import NOON
 
-from stratagraph.memory.retrieve.coverage import Question
-from stratagraph.memory.retrieve.learned_tasks import LearnedProcedure, fit_of, ranked_by_tasks
-from stratagraph.memory.retrieve.rank import Rankable, Signal, Why
+from stratagraph.memory.retrieve.candidates import Candidate, Why
+from stratagraph.memory.retrieve.procedures import LearnedProcedure, fit_of, ranked_by_tasks
+from stratagraph.memory.retrieve.question import Question
+from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.words import query_words
+from stratagraph.store.records.ranking import Head
 
 KEY = bytes(32)
 FREQUENT, RARE, OTHER = (UUID(int=number) for number in (1, 2, 3))
@@ -79,8 +82,9 @@ class Stored:
         }
 
 
-def heads(known: dict[UUID, LearnedProcedure]) -> dict[UUID, Rankable]:
-    return {id_: cast(Rankable, SimpleNamespace(type=MemoryType.COMPETENCE)) for id_ in known}
+def candidates(known: dict[UUID, LearnedProcedure], signal: Signal) -> list[Candidate]:
+    heads = [Head(id_, MemoryType.COMPETENCE, 1.0, 1.0, NOON, 0) for id_ in known]
+    return [Candidate(head, Why(signals={signal: 1.0})) for head in heads]
 
 
 @pytest.mark.parametrize("signal", [Signal.WORDS, Signal.VECTORS, Signal.RECENCY])
@@ -88,14 +92,14 @@ async def test_procedures_none_of_whose_tasks_has_a_word_of_the_question_stay_as
     signal: Signal,
 ) -> None:
     known = {RARE: learned("book_seat", "refund the suitcase"), OTHER: learned("book_seat", "change the flight")}
-    found = {id_: Why(signals={signal: 1.0}) for id_ in known}
-    after, fit = await ranked_by_tasks(Stored(known), KEY, question("book_seat"), found, heads(known))
+    found = candidates(known, signal)
+    after, fit = await ranked_by_tasks(Stored(known), KEY, question("book_seat"), found)
     assert (after, fit) == (found, {})
 
 
 async def test_procedures_that_no_word_found_are_ranked_by_their_tasks_too() -> None:
     known = {RARE: learned("find", "refund the suitcase"), OTHER: learned("look", "change the flight")}
-    found = {id_: Why(signals={Signal.VECTORS: 1.0}) for id_ in known}
-    after, fit = await ranked_by_tasks(Stored(known), KEY, question("suitcase"), found, heads(known))
+    found = candidates(known, Signal.VECTORS)
+    after, fit = await ranked_by_tasks(Stored(known), KEY, question("suitcase"), found)
     assert best(fit) == RARE
-    assert set(after) == set(known)
+    assert {one.head.id for one in after} == set(known)

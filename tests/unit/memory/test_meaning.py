@@ -1,38 +1,40 @@
-"""Nearness in meaning in the ranking: what it adds to a score, what neighbours lend, and how strong an answer it is."""
+"""Nearness in meaning in the ranking: what it adds to a score, what neighbours add, and how strong an answer it is."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
+from fix_memory import NOON
 
 from stratagraph.memory.embedding.question_forms import forms_of
-from stratagraph.memory.retrieve.coverage import MANY, STRONG_ENOUGH, Question
-from stratagraph.memory.retrieve.rank import WEIGHTS, Found, Signal, Why, fuse
-from stratagraph.memory.retrieve.threads import FURTHER, NEXT, lent_nearness, sides
+from stratagraph.memory.retrieve.candidates import Asked, Rows, Why
+from stratagraph.memory.retrieve.fuse import fuse
+from stratagraph.memory.retrieve.question import Question
+from stratagraph.memory.retrieve.signals import gather
+from stratagraph.memory.retrieve.signals.vectors import propagated
+from stratagraph.memory.retrieve.weights import FURTHER, MANY, NEXT, STRONG_ENOUGH, WEIGHTS, Signal
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.records.ranking import Head
 
-FIRST, SECOND, THIRD, FOURTH = (UUID(int=number) for number in range(1, 5))
+FIRST, SECOND, THIRD, FOURTH = range(4)  # rows
 PLAIN = Question(weights=[2.0, 1.0], terms=[[1], [2]], emphasis=[1.0, 1.0], apart=0, names=0)
 NAMED = replace(PLAIN, emphasis=[3.0, 1.0], names=1)  # the first word is a name
-IN_A_ROW = {
-    FIRST: sides((), (SECOND, THIRD), ()),
-    SECOND: sides((FIRST,), (THIRD, FOURTH), ()),
-    THIRD: sides((SECOND, FIRST), (FOURTH,), ()),
-    FOURTH: sides((THIRD, SECOND), (), ()),
-}
+IN_A_ROW = [
+    (row, other, abs(other - row) - 1)
+    for row, others in enumerate([(SECOND, THIRD), (FIRST, THIRD, FOURTH), (SECOND, FIRST, FOURTH), (THIRD, SECOND)])
+    for other in others
+]
 
 
-def found(nearness: dict[UUID, float], *, question: Question = PLAIN, **more: object) -> dict[UUID, Why]:
-    given = {
-        "documents": MANY,
-        "scores": [],
-        "named": [],
-        "recent": [],
-        "words": dict.fromkeys((FIRST, SECOND, THIRD, FOURTH), 0),
-        "neighbours": {},
-    }
-    return fuse(Found(question=question, nearness=nearness, **given | more))  # type: ignore[arg-type]
+def found(nearness: dict[int, float], *, question: Question = PLAIN, **more: Any) -> dict[int, Why]:
+    heads = [Head(UUID(int=1 + row), MemoryType.EPISODIC, 1.0, 1.0, NOON, 0) for row in range(4)]
+    given: dict[str, Any] = {"documents": MANY, "words": [0, 0, 0, 0]} | more
+    rows = Rows(heads=heads, nearness=nearness, **given)
+    asked = Asked(question=question)
+    return {one.head.id.int - 1: one.why for one in fuse(asked, rows, gather(asked, rows))}
 
 
 def test_the_nearest_record_counts_as_much_whatever_its_similarity() -> None:
@@ -44,7 +46,7 @@ def test_the_nearest_record_counts_as_much_whatever_its_similarity() -> None:
 
 
 def test_a_near_record_lifts_its_neighbours_by_what_they_lack() -> None:
-    assert lent_nearness({SECOND: 1.0, THIRD: 0.5}, IN_A_ROW) == pytest.approx(
+    assert propagated({SECOND: 1.0, THIRD: 0.5}, IN_A_ROW) == pytest.approx(
         {FIRST: NEXT, THIRD: NEXT * 0.5, FOURTH: NEXT * 0.5 + NEXT * FURTHER * 0.5}
     )
     why = found({SECOND: 0.4}, neighbours=IN_A_ROW)
@@ -53,7 +55,7 @@ def test_a_near_record_lifts_its_neighbours_by_what_they_lack() -> None:
 
 
 def test_a_near_record_with_a_name_of_the_question_counts_more_and_at_most_as_a_full_match() -> None:
-    why = found({FIRST: 0.4, SECOND: 0.4}, question=NAMED, words={FIRST: 1, SECOND: 0})
+    why = found({FIRST: 0.4, SECOND: 0.4}, question=NAMED, words=[1, 0, 0, 0])
     assert why[FIRST].signals[Signal.NAMES] == 1.0
     assert Signal.NAMES not in why[SECOND].signals
 
@@ -75,13 +77,13 @@ def test_the_fewer_records_there_are_the_less_nearness_is_an_answer() -> None:
 
 
 def test_nearness_never_takes_from_the_strength_of_words() -> None:
-    words = {FIRST: 1}
+    words = [1, 0, 0, 0]
     by_words = found({}, words=words)[FIRST].strength
     assert found({FIRST: 0.1}, words=words)[FIRST].strength == by_words
 
 
 def test_without_vectors_the_signals_are_those_of_words() -> None:
-    why = found({}, words={FIRST: 1, SECOND: 0}, scores=[(FIRST, 1.5)], neighbours=IN_A_ROW)
+    why = found({}, words=[1, 0, 0, 0], scores=[(FIRST, 1.5)], neighbours=IN_A_ROW)
     assert all(Signal.VECTORS not in one.signals for one in why.values())
 
 

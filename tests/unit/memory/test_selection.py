@@ -14,7 +14,7 @@ from fix_memory import NOON, record_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stratagraph.memory.retrieve.selection import THRESHOLD, UNKNOWN_RATE, Selection, select
+from stratagraph.memory.retrieve.procedures import THRESHOLD, UNKNOWN_RATE, Selection, select
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.salience import Decay, Salience

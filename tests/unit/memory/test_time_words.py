@@ -9,7 +9,7 @@ from fix_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.retrieve.time_words import EARLIEST, MAX_TIMES, time_words
+from stratagraph.memory.retrieve.times import EARLIEST, MAX_TIMES, time_words
 
 NOW = datetime(2026, 5, 7, 15, 30, 20, tzinfo=UTC)  # a Thursday
 

@@ -17,7 +17,7 @@ from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
 from stratagraph.memory.feedback.request import MAX_USED
 from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.lookup import MAX_RELATIONS
-from stratagraph.memory.retrieve.rank import Signal
+from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.memory.revise.service import MAX_WAITING
 
 OPERATION = 1.0  # of every operation, for its document and its credential

@@ -11,9 +11,9 @@ from stratagraph.graphql.past import AsOf
 from stratagraph.graphql.types.enums import Absence
 from stratagraph.graphql.types.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.memory.retrieve import rank, why_not
+from stratagraph.memory.retrieve import candidates, why_not
 from stratagraph.memory.retrieve.answer import Retrieved
-from stratagraph.memory.retrieve.rank import WEIGHTS, Signal
+from stratagraph.memory.retrieve.weights import WEIGHTS, Signal
 
 _SIGNALS = {signal: signal.value.upper() for signal in Signal}
 
@@ -30,7 +30,7 @@ class SignalShare:
     )
 
 
-def signal_shares(why: rank.Why) -> list[SignalShare]:
+def signal_shares(why: candidates.Why) -> list[SignalShare]:
     """Return the contributions of the signals that found a record, the greatest first."""
     return [
         SignalShare(signal=_SIGNALS[signal], value=why.signals[signal], weight=WEIGHTS[signal], share=share)

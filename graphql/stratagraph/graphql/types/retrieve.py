@@ -17,14 +17,13 @@ from stratagraph.graphql.types.explanation import Cut, SignalShare, cuts_of, sig
 from stratagraph.graphql.types.freshness import Freshness
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
-from stratagraph.memory.retrieve import rank as ranking
-from stratagraph.memory.retrieve import selection as chosen
-from stratagraph.memory.retrieve import time_words
+from stratagraph.memory.retrieve import candidates, times
+from stratagraph.memory.retrieve import procedures as chosen
 from stratagraph.memory.retrieve.answer import Node, Retrieved
-from stratagraph.memory.retrieve.asked_words import AskedWords
-from stratagraph.memory.retrieve.rank import WEIGHTS, Signal
+from stratagraph.memory.retrieve.procedures import THRESHOLD, UNKNOWN_RATE
+from stratagraph.memory.retrieve.question import AskedWords
 from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, RetrieveRequest
-from stratagraph.memory.retrieve.selection import THRESHOLD, UNKNOWN_RATE
+from stratagraph.memory.retrieve.weights import WEIGHTS, Signal
 
 
 @flat_input
@@ -114,7 +113,7 @@ class Why:
         description="Id of the neighbour, one hop closer to a root, that contributed most to the score; null for a"
         " root."
     )
-    found: strawberry.Private[ranking.Why]
+    found: strawberry.Private[candidates.Why]
     asked: strawberry.Private[AskedWords]
 
     @strawberry.field(
@@ -250,8 +249,8 @@ class NamedTime:
     end: datetime = strawberry.field(description="The instant before which it ends.")
 
     @classmethod
-    def of(cls, time: time_words.NamedTime) -> Self:
-        return cls(words=time.words, start=time.start if time.start > time_words.EARLIEST else None, end=time.end)
+    def of(cls, time: times.NamedTime) -> Self:
+        return cls(words=time.words, start=time.start if time.start > times.EARLIEST else None, end=time.end)
 
 
 @strawberry.type(description="Ranked records and the relations that connect them.")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.memory.retrieve.asked_words import AskedWords
-from stratagraph.memory.retrieve.rank import HOP, Why
-from stratagraph.memory.retrieve.selection import Selection
-from stratagraph.memory.retrieve.time_words import NamedTime
+from stratagraph.memory.retrieve.candidates import Why
+from stratagraph.memory.retrieve.procedures import Selection
+from stratagraph.memory.retrieve.question import AskedWords
+from stratagraph.memory.retrieve.times import NamedTime
+from stratagraph.memory.retrieve.weights import HOP
 from stratagraph.store.model.records import MemoryRecord, Relation
-from stratagraph.store.traversal.neighbourhood import Neighbourhood
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,50 +63,6 @@ class Retrieved:
     nothing_known: bool
     times: tuple[NamedTime, ...]
     at: datetime | None
-
-
-def connected(
-    roots: Sequence[UUID],
-    found: Neighbourhood,
-    records: Mapping[UUID, MemoryRecord],
-    edges: Sequence[Relation],
-    *,
-    max_hops: int,
-) -> tuple[dict[UUID, int], list[Relation]]:
-    """Return the hops of the records, and the relations, that are still connected to the roots.
-
-    A record that Postgres did not confirm must not connect others. So this expands the roots again over the relations
-    and records that were read back, and never through a redacted one.
-    """
-    order = {id_: position for position, id_ in enumerate(found.edges)}
-    usable = sorted(
-        (edge for edge in edges if edge.source in records and edge.target in records), key=lambda edge: order[edge.id]
-    )
-    around: dict[UUID, list[Relation]] = {}
-    for edge in usable:
-        around.setdefault(edge.source, []).append(edge)
-        around.setdefault(edge.target, []).append(edge)
-    hops = {root: 0 for root in roots if root in records}
-    frontier = list(hops)
-    while frontier:
-        reached = []
-        for id_ in frontier:
-            if records[id_].redacted or hops[id_] == max_hops:
-                continue
-            for edge in around.get(id_, ()):
-                far = edge.target if edge.source == id_ else edge.source
-                if far not in hops:
-                    hops[far] = hops[id_] + 1
-                    reached.append(far)
-        frontier = reached
-    kept = [
-        edge
-        for edge in usable
-        if edge.source in hops
-        and edge.target in hops
-        and not (records[edge.source].redacted and records[edge.target].redacted)
-    ]
-    return hops, kept
 
 
 def nodes_of(

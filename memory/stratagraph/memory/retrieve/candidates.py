@@ -1,398 +1,220 @@
-"""The candidates of a retrieval: records found by words, by names and by recency, and what ranks them."""
+"""The candidates of a retrieval: the records that a snapshot of the store has for a question, in rows."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
+from itertools import chain
+from typing import Protocol
 from uuid import UUID
 
-from stratagraph.memory.retrieve.alike import Chosen, Said, Saying, differing
-from stratagraph.memory.retrieve.coverage import (
-    Question,
-    asks_only_when,
-    emphasis,
-    is_a_name,
-    words_named,
-    words_written_as_names,
-)
-from stratagraph.memory.retrieve.landmarks import with_landmarks
-from stratagraph.memory.retrieve.names import candidate_names
-from stratagraph.memory.retrieve.phrases import spaced, terms_of_phrases
-from stratagraph.memory.retrieve.quotations import Quotation, frame_terms
-from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
-from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.threads import sides
-from stratagraph.memory.retrieve.time_words import TimeWords, time_words
-from stratagraph.store.keys.callers import Caller
+from stratagraph.memory.retrieve.question import Question, asks_only_when, question_of
+from stratagraph.memory.retrieve.times import TimeWords, with_landmarks
+from stratagraph.memory.retrieve.weights import MISSPELT, WEIGHTS, Signal
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
-from stratagraph.store.model.sketches import sketch_of, stored_sketch
-from stratagraph.store.model.words import QueryWord, query_terms, record_terms
-from stratagraph.store.postgres.database import Connection
-from stratagraph.store.records.entities import find_entities_by_name
-from stratagraph.store.records.past import PastReader
-from stratagraph.store.records.ranking import FOLLOWED, RELATED, RELATING, SYSTEM, Head, thread_neighbours
-from stratagraph.store.search.candidates import (
-    EXPANDED,
-    LINKING,
-    MOST_TIMED,
-    FoundCandidates,
-    find_candidates,
-    steps,
-    telling,
-    terms_of_names,
-)
-from stratagraph.store.search.recent_search import search_named_times_at, search_recent_at
-from stratagraph.store.search.similar_names import SimilarName, find_similar_names, unknown_words
-from stratagraph.store.search.vector_search import QuestionVector
-from stratagraph.store.search.word_index import WordIndex
-from stratagraph.store.search.word_search import WordSearch, search_words_at
-from stratagraph.store.traversal.past import PastGraphReader
-
-CANDIDATES = 48  # records found by words, before the other signals, salience and confidence reorder them
-FOR_NEWEST = 100  # the same of a question for what is newest: of very many that match, the newest may match less
-WITH_PHRASES = 400  # the same of a question with phrases, for which few records with all of their words may have them
-
-MISSPELT = 0.5  # share of a word's weight that an entity has whose name the question misspells, times the similarity
+from stratagraph.store.records.ranking import Head
+from stratagraph.store.search.similar_names import SimilarName
+from stratagraph.store.search.word_search import WordMatches
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """What made each record a candidate, what ranks it, and what it says, by id, with the words of the task.
+class Snapshot(Protocol):
+    """What the store has for a question as of one instant, now or in the past.
 
-    A record that did not exist at the instant asked for, or may not be read in full, is left out before scores are
-    fused: it must not set the scale for the others. `fits` is how well the date of each fits the times that the task
-    names, and `times` are these.
+    `words` are the matches of its words. `names` are entities with the name that found each, `similar` those whose name
+    a word misspells, and `linked` pairs of such an entity and a record that has a relation with it. `vectors` are the
+    records near to it in meaning, from 0 to 1. `recent` are ids, newest first, of the times that the question names if
+    it names any. `heads` has what ranks each of these records and their neighbours.
     """
 
-    why: Mapping[UUID, Why]
-    heads: Mapping[UUID, Rankable]
-    fits: Mapping[UUID, float]
-    said: Said
+    @property
+    def words(self) -> WordMatches: ...
+    @property
+    def names(self) -> Sequence[tuple[UUID, str]]: ...
+    @property
+    def similar(self) -> Sequence[SimilarName]: ...
+    @property
+    def linked(self) -> Sequence[tuple[UUID, UUID]]: ...
+    @property
+    def vectors(self) -> Sequence[tuple[UUID, float]]: ...
+    @property
+    def recent(self) -> Sequence[UUID]: ...
+    @property
+    def heads(self) -> Mapping[UUID, Head]: ...
+
+
+class RecordReader(Protocol):
+    """Reads records under a caller's trust."""
+
+    async def records(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Why:
+    """What made a record a candidate.
+
+    `signals` are the values of the signals that found it, each from 0 to 1; an absent one is 0. `names` are the names
+    that matched, `strength` is how much of the question the record covers, from 0 to 1 and comparable between answers,
+    and `share` the same where names alone count in full, by which entities are ranked. `covered` has bit n set where
+    the record has word n of the question, and `via` is the record that led to this one.
+    """
+
+    signals: dict[Signal, float] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    strength: float = 0.0
+    share: float = 0.0
+    covered: int = 0
+    via: UUID | None = None
+
+    @property
+    def fused(self) -> float:
+        """The score before salience and confidence."""
+        total = 0.0
+        for signal, value in self.signals.items():
+            total += WEIGHTS[signal] * value
+        return total
+
+    @property
+    def shares(self) -> dict[Signal, float]:
+        """The shares of the signals in the fused score, which add up to 1; none for a record that no signal found."""
+        fused = self.fused
+        return {signal: self.part(signal) / fused for signal in self.signals} if fused > 0 else {}
+
+    def part(self, signal: Signal) -> float:
+        """Return the part of the fused score that is due to `signal`: its value times its weight."""
+        return WEIGHTS[signal] * self.signals.get(signal, 0.0)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A record that is considered for the answer, what made it one, and how well its date fits the question's times."""
+
+    head: Head
+    why: Why
+    fit: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question with the times that it names.
+
+    With `only_recent`, it asks for what is recent, or for a time, and for nothing else. `naming` has for each of the
+    times the words of the question, as bits, with which a text names it.
+    """
+
     question: Question
-    times: TimeWords
+    times: TimeWords = field(default_factory=TimeWords)
+    only_recent: bool = False
+    naming: Sequence[int] = ()
 
-    def differing(self, ranking: Sequence[tuple[UUID, float]], why: Mapping[UUID, Why], *, wanted: int) -> Chosen:
-        """Return the ranked candidates of which `wanted` are to be roots, without those that say the same as others."""
-        return differing(ranking, self.heads, why, self.fits, self.said, wanted=wanted, is_survey=not self.times.newest)
+    @property
+    def only_times(self) -> bool:
+        """Whether it asks for what happened in the times that it names, and for nothing else."""
+        return self.only_recent and bool(self.times.times)
 
 
-async def present_candidates(
-    connection: Connection,
-    index: WordIndex,
-    caller: Caller,
-    request: RetrieveRequest,
-    *,
-    now: datetime,
-    vector: QuestionVector | None = None,
-) -> Candidates:
-    """Return the candidates of the present; `vector` is that of the task, where there is an embedder.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The records of a snapshot that may become candidates, each with a number, its row, by which signals refer to it.
 
-    A task that asks for what happened before or after an event alone is searched twice, the second time with
-    the date of the event.
+    `words` are the words of the question that each has, as bits; `scores` the BM25 scores of those found by words.
+    `neighbours` are triples of a row, that of a neighbour in its thread or of a record related to it, and the number of
+    records between both in the thread. `named` are entities with the name that found each. `similarity` is below 1 for
+    those whose name the question misspells. `nearness` is that in meaning, from 0 to 1, of records found by the
+    question's vector. `recent` are the newest, newest first, with None for each that has no row. `documents` is the
+    number of records that the caller may read, as far as it is counted.
     """
-    times = time_words(request.task_descriptor, now)
-    found, timed = await _present(connection, index, caller, request, times, now=now, vector=vector)
-    if timed is None:
-        return found
-    return (await _present(connection, index, caller, request, timed, now=now, vector=vector))[0]
+
+    heads: Sequence[Head]
+    words: Sequence[int]
+    scores: Sequence[tuple[int, float]] = ()
+    neighbours: Sequence[tuple[int, int, int]] = ()
+    named: Sequence[tuple[int, str]] = ()
+    similarity: Mapping[int, float] = field(default_factory=dict)
+    nearness: Mapping[int, float] = field(default_factory=dict)
+    recent: Sequence[int | None] = ()
+    documents: int = 0
 
 
-async def _present(
-    connection: Connection,
-    index: WordIndex,
-    caller: Caller,
-    request: RetrieveRequest,
+def read(
+    snapshot: Snapshot,
+    text: str,
+    index_key: bytes,
     times: TimeWords,
     *,
-    now: datetime,
-    vector: QuestionVector | None,
-) -> tuple[Candidates, TimeWords | None]:
-    """Return the candidates of a task that names `times`, and the times by an event if it asks for nothing else."""
-    types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
-    required = terms_of_phrases(caller.tenant.index_key, task)
-    found = await find_candidates(
-        connection,
-        index,
-        caller,
-        task,
-        candidate_names(task) if MemoryType.ENTITY in types else [],
-        types=types,
-        now=now,
-        most_by_words=_words_wanted(request, times, required),
-        most=request.root_limit,
-        vector=vector,
-        required=required,
-        intervals=times.intervals,
-        dated=times.words,
-        frame=frame_terms(caller.tenant.index_key),
-    )
-    names = _Names(caller, task, found.words, found.named)
-    names.add_similar(found.similar)
-    question = names.question(found.weights, times)
-    words = {id_: question.words_at(head.covered) for id_, head in found.heads.items()}
-    names.add_own(words)
-    names.add_linked(words, found.linked)
-    if request.memory_types:
-        words = {id_: bits for id_, bits in words.items() if found.heads[id_].type in types}
-    neighbours = {
-        id_: sides(head.before, head.after, head.related)
-        for id_, head in found.heads.items()
-        if head.before or head.after or head.related
-    }
-    timed = with_landmarks(times, task, question, [word.text for word in found.words], words, found.heads, now=now)
-    fits = _fits(found.heads, timed)
-    why = fuse(
-        Found(
-            question=question,
-            scores=found.scores,
-            named=[*found.named, *((one.entity, one.name) for one in found.similar)],
-            recent=_newest(found.recent, found.heads) if times.times else found.recent,
-            words=words,
-            neighbours=neighbours,
-            fit=fits,
-            wants_recent=_wants_recent(found.words, times),
-            naming=times.texts_naming([word.text for word in found.words]),
-            similarity=_similarity(found.similar),
-            nearness=_nearness(found, vector),
-            documents=found.documents,
-        )
-    )
-    candidates = Candidates(why, found.heads, fits, _said(found.heads), question, timed)
-    return candidates, _asked_alone(found.words, times, timed)
-
-
-async def past_candidates(
-    connection: Connection, caller: Caller, request: RetrieveRequest, reader: PastReader, *, at: datetime
-) -> Candidates:
-    """Return the candidates as of the past instant `at`; entities are found by the names they have now.
-
-    A task that asks only for what happened before or after an event is searched twice, as in the present.
-    """
-    found, timed = await _past(connection, caller, request, reader, time_words(request.task_descriptor, at), at=at)
-    if timed is None:
-        return found
-    return (await _past(connection, caller, request, reader, timed, at=at))[0]
-
-
-async def _past(
-    connection: Connection,
-    caller: Caller,
-    request: RetrieveRequest,
-    reader: PastReader,
-    times: TimeWords,
-    *,
+    types: Collection[MemoryType],
     at: datetime,
-) -> tuple[Candidates, TimeWords | None]:
-    """Return the candidates of a task as `_present` does, as of the past instant `at`."""
-    types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
-    required = terms_of_phrases(caller.tenant.index_key, task)
-    most = _words_wanted(request, times, required)
-    search = WordSearch(caller, task, types=types, limit=most, required=required, dated=times.words)
-    named = (
-        await find_entities_by_name(connection, caller, candidate_names(task), limit=request.root_limit)
-        if MemoryType.ENTITY in types
-        else []
-    )
-    known = await reader.heads({id_ for id_, _ in named})
-    named = [(id_, name) for id_, name in named if id_ in known and not known[id_].redacted]
-    scores, statistics = await search_words_at(connection, search, at=at, names=terms_of_names(caller, named))
-    unknown = unknown_words(search.words if MemoryType.ENTITY in types else (), statistics.frequencies)
-    similar = await find_similar_names(connection, unknown, limit=request.root_limit)
-    recent = (
-        await search_named_times_at(
-            connection,
-            times.intervals,
-            search.terms,
-            types=types,
-            at=at,
-            limit=max(MOST_TIMED, request.root_limit),
-        )
-        if times.times
-        else await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
-    )
-    near = [id_ for id_, _ in scores[: max(EXPANDED, request.root_limit)]]
-    in_threads = await thread_neighbours(
-        connection, caller, near, steps=steps(len(near), most=request.root_limit), types=types, now=at
-    )
-    entities = [id_ for id_, _ in named[:LINKING]]
-    links = await PastGraphReader(connection).links_of(caller, [*entities, *near[:RELATING]], at=at, fan_out=FOLLOWED)
-    linked = telling((entity, far) for entity, far, _ in links if entity in entities)
-    related: dict[UUID, list[UUID]] = {}
-    for id_, far, predicate in links:
-        if id_ not in entities and predicate not in SYSTEM:
-            related.setdefault(id_, []).append(far)
-    neighbours = {
-        id_: sides(*in_threads.get(id_, ((), ())), related.get(id_, ())[:RELATED])
-        for id_ in in_threads.keys() | related
-    }
-    around = {other for sides_ in neighbours.values() for side in sides_ for other in side}
-    around |= {id_ for _, id_ in linked}
-    around |= {one.entity for one in similar}
-    found = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
-    heads = {id_: record for id_, record in found.items() if not record.redacted}
-    similar = [one for one in similar if one.entity in heads]
-    names = _Names(caller, task, search.words, named)
-    names.add_similar(similar)
-    question = names.question(search.weights(statistics), times)
-    words = {id_: names.of.get(id_, 0) for id_ in heads}
-    terms, said = await asyncio.to_thread(_analysed, caller, heads)
-    for id_, _ in scores:  # a record that word search did not find may have had no terms then, as an open episode
-        if id_ in heads:
-            words[id_] |= question.words_of({*terms[id_]})
-    names.add_linked(words, linked)
-    if request.memory_types:
-        words = {id_: bits for id_, bits in words.items() if heads[id_].type in types}
-    timed = with_landmarks(times, task, question, [word.text for word in search.words], words, heads, now=at)
-    fits = _fits(heads, timed)
-    why = fuse(
-        Found(
-            question=question,
-            scores=scores,
-            named=[*named, *((one.entity, one.name) for one in similar)],
-            recent=_newest(recent, heads) if times.times else recent,
-            words=words,
-            neighbours=neighbours,
-            fit=fits,
-            wants_recent=_wants_recent(search.words, times),
-            naming=times.texts_naming([word.text for word in search.words]),
-            similarity=_similarity(similar),
-        )
-    )
-    return Candidates(why, heads, fits, said.get, question, timed), _asked_alone(search.words, times, timed)
+) -> tuple[Asked, Rows]:
+    """Return the question `text` with its times, and the records of `types` that the snapshot has for it.
 
-
-class _Names:
-    """The words of a question that belong to names of known entities: of all of them, and of each entity.
-
-    A name that is a function word ("Will", "IT") is a word of the question if it is written as a name. No record is
-    found by it, but the entity has it, and what is linked to the entity.
+    `times` are those in its words. The others are named by an event, of which there is a record.
     """
-
-    def __init__(
-        self, caller: Caller, descriptor: str, words: Sequence[QueryWord], named: Sequence[tuple[UUID, str]]
-    ) -> None:
-        self.terms = [word.numbers for word in words]
-        self._descriptor, self._texts = descriptor, [word.text for word in words]
-        key = caller.tenant.index_key
-        self.of = {id_: words_named(self.terms, [query_terms(key, name)]) for id_, name in named}
-        for name in dict.fromkeys(name for id_, name in named if not self.of[id_] and is_a_name(name, descriptor)):
-            self.of |= {id_: 1 << len(self.terms) for id_, other in named if other == name}
-            self.terms.append((-len(self.terms),))  # the number of no term
-            self._texts.append(name)
-        self.words = 0
-        for bits in self.of.values():
-            self.words |= bits
-
-    def question(self, weights: Sequence[float], times: TimeWords) -> Question:
-        """Return the question, given the rarities of its words and the times that it names.
-
-        A name that is a function word is as rare as the rarest of the words.
-        """
-        stressed = emphasis(self._descriptor, self._texts, dated=times.words)
-        return Question(
-            weights=[*weights, *[max(weights, default=1.0)] * (len(self.terms) - len(weights))],
-            terms=self.terms,
-            emphasis=stressed,
-            apart=self.words,
-            names=self.words | words_written_as_names(self._texts, stressed),
-        )
-
-    def add_similar(self, similar: Iterable[SimilarName]) -> None:
-        """Give entities the word of the question that misspells their name; it is no name of the question."""
-        for one in similar:
-            bits = sum(1 << place for place, text in enumerate(self._texts) if text == one.word)
-            self.of[one.entity] = self.of.get(one.entity, 0) | bits
-
-    def add_own(self, words: dict[UUID, int]) -> None:
-        """Add to the words of entities those of their names."""
-        for id_, bits in self.of.items():
-            if id_ in words:
-                words[id_] |= bits
-
-    def add_linked(self, words: dict[UUID, int], linked: Iterable[tuple[UUID, UUID]]) -> None:
-        """Add to the words of records those of the names of the entities with which they have relations."""
-        for entity, id_ in linked:
-            if id_ in words:
-                words[id_] |= self.of.get(entity, 0)
+    matches = snapshot.words
+    question = question_of(
+        index_key,
+        text,
+        matches.words,
+        matches.weights,
+        named=snapshot.names,
+        misspelt=[(one.entity, one.word) for one in snapshot.similar],
+        dated=times.words,
+    )
+    rows = _rows(snapshot, question, types, by_date=bool(times.times))
+    texts = [word.text for word in matches.words]
+    dated = [(bits, head.occurred_at) for bits, head in zip(rows.words, rows.heads, strict=True)]
+    asked = Asked(
+        question=question,
+        times=with_landmarks(times, text, question, texts, dated, now=at),
+        only_recent=bool(times.times or times.newest) and asks_only_when(texts, dated=times.words),
+        naming=times.texts_naming(texts),
+    )
+    return asked, rows
 
 
-def _similarity(similar: Iterable[SimilarName]) -> dict[UUID, float]:
-    return {one.entity: MISSPELT * one.similarity for one in similar}
+def _rows(snapshot: Snapshot, question: Question, types: Collection[MemoryType], *, by_date: bool) -> Rows:
+    heads = list(snapshot.heads.values())
+    if len(types) < len(MemoryType):
+        heads = [head for head in heads if head.type in types]
+    rows = {head.id: row for row, head in enumerate(heads)}  # hashing an id takes longer than all that is done with it
+    words = [question.words_at(head.covered) for head in heads]
+    for id_, bits in question.entities.items():
+        if id_ in rows:
+            words[rows[id_]] |= bits
+    for entity, id_ in snapshot.linked:
+        if id_ in rows:
+            words[rows[id_]] |= question.entities.get(entity, 0)
+    names = chain(snapshot.names, ((one.entity, one.name) for one in snapshot.similar))
+    recent: list[int | None] = [rows.get(id_) for id_ in snapshot.recent]
+    if by_date:
+        dated = [row for row in recent if row is not None]
+        dated.sort(key=lambda row: (-heads[row].occurred_at.timestamp(), heads[row].id.int))
+        recent = [*dated]
+    return Rows(
+        heads=heads,
+        words=words,
+        scores=_in_rows(snapshot.words.scores, rows),
+        neighbours=[
+            (row, rows[other], steps)
+            for row, head in enumerate(heads)
+            if head.before or head.after or head.related
+            for side in (head.before, head.after, *([one] for one in head.related))
+            for steps, other in enumerate(side)
+            if other in rows
+        ],
+        named=[(rows[id_], name) for id_, name in names if id_ in rows],
+        similarity={rows[one.entity]: MISSPELT * one.similarity for one in snapshot.similar if one.entity in rows},
+        nearness=dict(_in_rows(snapshot.vectors, rows)),
+        recent=recent,
+        documents=snapshot.words.documents,
+    )
 
 
-def _words_wanted(request: RetrieveRequest, times: TimeWords, required: Sequence[int]) -> int:
-    """Return how many records words should find, more where other signals choose among them."""
-    most = WITH_PHRASES if required else FOR_NEWEST if times.newest else CANDIDATES
-    return max(most, 2 * request.root_limit)
+def _in_rows(values: Iterable[tuple[UUID, float]], rows: Mapping[UUID, int]) -> list[tuple[int, float]]:
+    found = ((rows.get(id_), value) for id_, value in values)
+    return [(row, value) for row, value in found if row is not None]
 
 
-def _analysed(caller: Caller, records: Mapping[UUID, MemoryRecord]) -> tuple[dict[UUID, list[int]], dict[UUID, Saying]]:
-    """Return the terms of records, and what they say: the sketch of an event, the folded text of a fact.
-
-    Their texts may be long, so this is run beside the event loop.
-    """
-    key = caller.tenant.index_key
-    frame = {*frame_terms(key)}
-    terms: dict[UUID, list[int]] = {}
-    said: dict[UUID, Saying] = {}
-    for id_, record in records.items():
-        terms[id_] = record_terms(key, record.text or "", record.name or "").numbers
-        if record.type is MemoryType.EPISODIC:
-            said[id_] = sketch_of(terms[id_])
-        elif record.type is MemoryType.SEMANTIC:
-            stated = spaced(record.text or "")
-            quoted = sketch_of([number for number in terms[id_] if number not in frame])
-            said[id_] = Quotation(stated, quoted) if frame <= {*terms[id_]} else stated
-    return terms, said
-
-
-def _said(heads: Mapping[UUID, Head]) -> Said:
-    """Return what each record says: the sketch of an event, the key of a fact with what it quotes, or nothing."""
-
-    @cache
-    def said(id_: UUID) -> Saying:
-        head = heads[id_]
-        if head.said is not None and head.quoted is not None:
-            return Quotation(head.said, stored_sketch(head.quoted))
-        return stored_sketch(head.said) if head.said is not None and head.type is MemoryType.EPISODIC else head.said
-
-    return said
-
-
-def nearness(similarity: float, lowest: float) -> float:
-    """Return how near in meaning two texts are, from 0 at the cosine similarity `lowest` to 1 at equal vectors.
-
-    >>> nearness(0.75, 0.5), nearness(0.5, 0.5), nearness(1.001, 0.5)
-    (0.5, 0.0, 1.0)
-    """
-    return max(0.0, min(1.0, (similarity - lowest) / (1 - lowest)))
-
-
-def _nearness(found: FoundCandidates, vector: QuestionVector | None) -> dict[UUID, float]:
-    if vector is None:
-        return {}
-    return {id_: nearness(value, vector.lowest) for id_, value in found.nearest if id_ in found.heads}
-
-
-def _newest(ids: Iterable[UUID], heads: Mapping[UUID, Rankable]) -> list[UUID]:
-    found = [id_ for id_ in ids if id_ in heads]
-    return sorted(found, key=lambda id_: (-heads[id_].occurred_at.timestamp(), id_.int))
-
-
-def _fits(heads: Mapping[UUID, Rankable], times: TimeWords) -> dict[UUID, float]:
-    return {id_: times.fit(head.occurred_at) for id_, head in heads.items()} if times.times else {}
-
-
-def _wants_recent(words: Sequence[QueryWord], times: TimeWords) -> bool:
-    if not times.times and not times.newest:
-        return False
-    return asks_only_when([word.text for word in words], dated=times.words)
-
-
-def _asked_alone(words: Sequence[QueryWord], times: TimeWords, timed: TimeWords) -> TimeWords | None:
-    """Return `timed`, which has times that `times` lacks, if the question asks for nothing else; None otherwise."""
-    return timed if timed is not times and _wants_recent(words, timed) else None
+def only_by_event(asked: Asked, times: TimeWords, words: Sequence[str]) -> bool:
+    """Return whether a question names times by an event, besides `times`, and asks for nothing else."""
+    return asked.times is not times and asks_only_when(words, dated=asked.times.words)

@@ -1,41 +1,69 @@
-"""Retrieval as callers use it: from a task in words to a ranked and bounded graph."""
+"""Retrieval as callers use it: from a task in words to a ranked and bounded graph.
+
+The way of one question: ask, gather, fuse, choose, expand, answer. It is read, a snapshot of the store is taken, now or
+as of a past instant, and each signal says what speaks for each of the snapshot's records. These are fused into one
+score, roots are chosen among the best, and the graph around them is the answer.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmbedder
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
-from stratagraph.memory.retrieve.asked_words import AskedWords
-from stratagraph.memory.retrieve.candidates import Candidates, past_candidates, present_candidates
-from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
-from stratagraph.memory.retrieve.learned_tasks import ranked_by_tasks
-from stratagraph.memory.retrieve.newest import newest_first
-from stratagraph.memory.retrieve.phrases import phrases_of, with_phrases, without_phrases
-from stratagraph.memory.retrieve.rank import Why, ranked
+from stratagraph.memory.retrieve.answer import Retrieved, nodes_of
+from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_by_event, read
+from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms
+from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
+from stratagraph.memory.retrieve.fuse import Scored, fuse, newest_first, ranked
+from stratagraph.memory.retrieve.past import past_snapshot
+from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
+from stratagraph.memory.retrieve.question import (
+    AskedWords,
+    candidate_names,
+    has_phrases,
+    phrases_of,
+    terms_of_phrases,
+    without_phrases,
+)
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
-from stratagraph.memory.retrieve.selection import select
-from stratagraph.memory.retrieve.walk import Walk, confirmed_walk
+from stratagraph.memory.retrieve.signals import gather
+from stratagraph.memory.retrieve.times import TimeWords, time_words
+from stratagraph.memory.retrieve.weights import CANDIDATES, FOR_NEWEST, STRONG_ENOUGH, WITH_PHRASES
 from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence, match
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.enums import Access
+from stratagraph.store.model.enums import Access, MemoryType
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.past import Past, PastReader
 from stratagraph.store.records.reading import Reader
+from stratagraph.store.search.present import Sought, present_snapshot
 from stratagraph.store.search.retrievals import LoggedRetrieval, RetrievalLog
+from stratagraph.store.search.vector_search import QuestionVector
 from stratagraph.store.search.word_index import CACHE_BYTES, WordIndex
 from stratagraph.store.traversal.neighbourhood import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """The transaction that a question is answered in: whose it is, and the instant that the answer is as of."""
+
+    connection: Connection
+    caller: Caller
+    reader: Reader | PastReader
+    at: datetime
+    vector: QuestionVector | None
 
 
 class Retrieve:
@@ -114,51 +142,52 @@ class Retrieve:
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust.narrowed(scopes=request.scopes, ceiling=request.max_sensitivity))
         now = self._clock.now()
-        at = past_instant(request.as_of, now=now) if request.as_of is not None else None
-        if at is not None:
-            await settle(self._database, caller.tenant.id, at)
-        question = await self._embedded(request)
+        past = past_instant(request.as_of, now=now) if request.as_of is not None else None
+        if past is not None:
+            await settle(self._database, caller.tenant.id, past)
+        embedded = await self._embedded(request)
         async with self._database.reading(caller.bounds) as connection:
             at_least = None
             if request.at_least_sequence is not None:
                 at_least = await self._sequences.parse(
                     connection, caller.tenant, request.at_least_sequence, path=["atLeastSequence"]
                 )
-            reader = (
-                Reader(connection, self._directory, caller, now)
-                if at is None
-                else PastReader(Past(connection, self._directory, caller), at)
+            reading = _Reading(
+                connection=connection,
+                caller=caller,
+                reader=Reader(connection, self._directory, caller, now)
+                if past is None
+                else PastReader(Past(connection, self._directory, caller), past),
+                at=past or now,
+                vector=embedded.vector,
             )
-
-            async def found(asked: RetrieveRequest) -> Candidates:
-                if isinstance(reader, PastReader):
-                    return await past_candidates(connection, caller, asked, reader, at=at or now)
-                return await present_candidates(connection, self._words, caller, asked, now=now, vector=question.vector)
-
-            candidates = await found(request)
             phrases = phrases_of(request.task_descriptor)
-            why = await with_phrases(reader, phrases, candidates.why)
-            plain = without_phrases(request.task_descriptor) if phrases and not why else None
+            asked, rows = await self._gather(reading, request)
+            found: Sequence[Candidate] = fuse(asked, rows, gather(asked, rows))
+            candidates = await _with_phrases(reading.reader, phrases, found)
+            plain = without_phrases(request.task_descriptor) if phrases and not candidates else None
             if plain is not None:
                 request, phrases = replace(request, task_descriptor=plain), []
-                candidates = await found(request)
-                why = candidates.why
-            why, fit = await ranked_by_tasks(
-                reader, caller.tenant.index_key, candidates.question, why, candidates.heads
-            )
+                asked, rows = await self._gather(reading, request)
+                candidates = found = fuse(asked, rows, gather(asked, rows))
+            candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
             wanted = min(request.root_limit, request.node_limit)
-            ranking = _ranking(candidates, why, least=request.min_salience)
-            chosen = candidates.differing(ranking, why, wanted=wanted)
-            order = chosen.order
-            scores = dict(ranking) | dict(order)
-            roots = [id_ for id_, _ in order[:wanted]]
+            ranking = _ranking(asked, candidates, least=request.min_salience)
+            chosen = choose(
+                ranking,
+                [fingerprint_of(one.head) for one, _ in ranking],
+                wanted=wanted,
+                is_survey=not asked.times.newest,
+            )
+            scores = {one.head.id: score for one, score in (*ranking, *chosen.order)}
+            roots = [one.head.id for one, _ in chosen.order[:wanted]]
             walk = await confirmed_walk(
                 self._engines,
                 connection,
-                reader,
-                Walk(caller, roots, _limits(request), scores, at or now),
+                reading.reader,
+                Walk(caller, roots, _limits(request), scores, reading.at),
                 at_least=at_least,
-                past=at is not None,
+                past=past is not None,
             )
         records, edges = walk.records, walk.relations
         if request.min_salience is not None:
@@ -168,24 +197,25 @@ class Retrieve:
                 if id_ in scores or record.salience >= request.min_salience
             }
         hops, edges = connected(roots, walk.neighbourhood, records, edges, max_hops=request.max_hops)
+        why = {one.head.id: one.why for one in candidates}
         nodes = nodes_of(roots, hops, edges, records=records, scores=scores, why=why, duplicates=chosen.duplicates)
         reached = set(walk.neighbourhood.reached)
-        if len(order) > wanted:
+        if len(chosen.order) > wanted:
             reached.add("roots")
         answer = Retrieved(
             id=new_id(),
             roots=tuple(roots),
             nodes=tuple(nodes),
             edges=tuple(edges),
-            selection=select((records[root] for root in roots), request.context, at or now, fit=fit),
+            selection=select((records[root] for root in roots), request.context, reading.at, fit=fit),
             asked=AskedWords(caller.tenant.index_key, request.task_descriptor),
-            candidates=len(order),
+            candidates=len(chosen.order),
             reached=tuple(sorted(reached)),
             hubs=tuple(hub for hub in walk.neighbourhood.hubs if hub in hops),
             engine=walk.answered_by.engine,
             fallback=walk.answered_by.fallback,
             mirror_lag_seconds=walk.answered_by.mirror_lag_seconds,
-            vector_fallback=question.fallback,
+            vector_fallback=embedded.fallback,
             rendering=render(
                 [node.record for node in nodes if node.root],
                 [node.record for node in nodes if not node.root],
@@ -195,12 +225,50 @@ class Retrieve:
             if request.token_budget is not None
             else None,
             nothing_known=not ranking,
-            times=candidates.times.times,
-            at=at,
+            times=asked.times.times,
+            at=past,
         )
-        return Search(
-            caller=caller, at=now, phrases=phrases, why=candidates.why, chosen=chosen, wanted=wanted, answer=answer
+        return Search(caller=caller, at=now, phrases=phrases, found=found, chosen=chosen, wanted=wanted, answer=answer)
+
+    async def _gather(self, reading: _Reading, request: RetrieveRequest) -> tuple[Asked, Rows]:
+        """Return the question as it is read, and the records that a snapshot has for it.
+
+        One that asks for what happened before or after an event alone is searched twice, the second time with the date
+        of the event.
+        """
+        times = time_words(request.task_descriptor, reading.at)
+        asked, rows, by_event = await self._found(reading, request, times)
+        if by_event:
+            asked, rows, _ = await self._found(reading, request, asked.times)
+        return asked, rows
+
+    async def _found(self, reading: _Reading, request: RetrieveRequest, times: TimeWords) -> tuple[Asked, Rows, bool]:
+        """Return the question, what a snapshot has for it, and whether it only asks for times that an event names."""
+        caller, task = reading.caller, request.task_descriptor
+        types = request.memory_types or tuple(MemoryType)
+        required = terms_of_phrases(caller.tenant.index_key, task)
+        # More where other signals choose among them.
+        most_by_words = WITH_PHRASES if required else FOR_NEWEST if times.newest else CANDIDATES
+        sought = Sought(
+            text=task,
+            names=candidate_names(task) if MemoryType.ENTITY in types else [],
+            types=types,
+            most=request.root_limit,
+            most_by_words=max(most_by_words, 2 * request.root_limit),
+            template=template_terms(caller.tenant.index_key),
+            required=required,
+            intervals=times.intervals,
+            dated=times.words,
+            vector=reading.vector,
         )
+        connection, at = reading.connection, reading.at
+        snapshot = (
+            await past_snapshot(connection, caller, sought, reading.reader, at=at)
+            if isinstance(reading.reader, PastReader)
+            else await present_snapshot(connection, self._words, caller, sought, now=at)
+        )
+        asked, rows = read(snapshot, task, caller.tenant.index_key, times, types=types, at=at)
+        return asked, rows, only_by_event(asked, times, [word.text for word in snapshot.words.words])
 
     async def _embedded(self, request: RetrieveRequest) -> EmbeddedQuestion:
         """Return the vector of the task, or why it has none; neither without an embedder."""
@@ -211,15 +279,36 @@ class Retrieve:
         return await self._questions.embed(request.task_descriptor, names_apart=True)
 
 
-def _ranking(candidates: Candidates, why: Mapping[UUID, Why], *, least: float | None) -> list[tuple[UUID, float]]:
+async def _with_phrases(
+    reader: Reader | PastReader, phrases: Collection[str], candidates: Sequence[Candidate]
+) -> Sequence[Candidate]:
+    """Return the candidates that have all `phrases`, which are in the form of `phrases_of`; all of them if it is empty.
+
+    They are strong enough for an answer: what the question insists on, they have. Reads the candidates only where there
+    is a phrase, in one statement, and compares their texts beside the event loop: they may be long.
+    """
+    if not phrases or not candidates:
+        return candidates
+    records = await reader.records([one.head.id for one in candidates])
+
+    def having_them() -> list[Candidate]:
+        read = [(one, records.get(one.head.id)) for one in candidates]
+        return [one for one, record in read if record is not None and has_phrases(record, phrases)]
+
+    found = await asyncio.to_thread(having_them)
+    for one in found:
+        one.why.strength = max(one.why.strength, STRONG_ENOUGH)
+    return found
+
+
+def _ranking(asked: Asked, candidates: Sequence[Candidate], *, least: float | None) -> list[Scored]:
     """Return the candidates with a salience of at least `least`, best first; none where none is strong enough."""
-    heads = {id_: candidates.heads[id_] for id_ in why}
     if least is not None:
-        heads = {id_: head for id_, head in heads.items() if head.salience >= least}
-    if max((why[id_].strength for id_ in heads), default=0.0) < STRONG_ENOUGH:
+        candidates = [one for one in candidates if one.head.salience >= least]
+    if max((one.why.strength for one in candidates), default=0.0) < STRONG_ENOUGH:
         return []
-    order = ranked(heads, why)
-    return newest_first(order, heads) if candidates.times.newest else order
+    order = ranked(candidates)
+    return newest_first(order) if asked.times.newest else order
 
 
 def _limits(request: RetrieveRequest) -> Limits:

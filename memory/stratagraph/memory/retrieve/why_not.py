@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from stratagraph.memory.retrieve.alike import Chosen
 from stratagraph.memory.retrieve.answer import Node, Retrieved
-from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
-from stratagraph.memory.retrieve.phrases import has_phrases
-from stratagraph.memory.retrieve.rank import Why
+from stratagraph.memory.retrieve.candidates import Candidate, Why
+from stratagraph.memory.retrieve.choose import Chosen
+from stratagraph.memory.retrieve.question import has_phrases
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.weights import STRONG_ENOUGH
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import RecordState
@@ -54,23 +54,27 @@ class Reason:
 class Search:
     """An answer, and what it was chosen from.
 
-    `why` has every record that a signal found, also where none is strong enough, `chosen` those that were ranked, and
-    `wanted` is the number of roots to take of them. `phrases` are those of the question, as `phrases_of` returns them.
+    `found` are the candidates, also where none is strong enough, `chosen` those that were ranked, and `wanted` is the
+    number of roots to take of them. `phrases` are those of the question, as `phrases_of` returns them.
     `at` is the instant of the search.
     """
 
     caller: Caller
     at: datetime
     phrases: Sequence[str]
-    why: Mapping[UUID, Why]
+    found: Sequence[Candidate]
     chosen: Chosen
     wanted: int
     answer: Retrieved
 
+    def why(self, id_: UUID) -> Why | None:
+        """Return what made a record a candidate; None for one that is none."""
+        return next((one.why for one in self.found if one.head.id == id_), None)
+
     @property
     def order(self) -> Sequence[tuple[UUID, float]]:
         """The records that were ranked, with their scores, best first."""
-        return self.chosen.order
+        return [(one.head.id, score) for one, score in self.chosen.order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def explain_absence(
     answer = search.answer
     node = next((one for one in answer.nodes if one.record.id == record.id), None)
     place = next((place for place, (id_, _) in enumerate(search.order, 1) if id_ == record.id), None)
-    why = search.why.get(record.id)
+    why = search.why(record.id)
     words = answer.asked.spelled(why.covered if why is not None else matched.covered)
     reasons = (
         ()
@@ -176,8 +180,8 @@ def _reasons(
             f"It is ranked {place} of {len(search.order)} that matched, and {search.wanted} roots were wanted; raise"
             " rootLimit and nodeLimit, or ask more precisely.",
         )
-    elif record.id in search.why and search.answer.nothing_known:
-        yield _too_weak(search, record.id)
+    elif (why := search.why(record.id)) is not None and search.answer.nothing_known:
+        yield _too_weak(search, why)
         return
     elif type_is_wanted:
         yield _unmatched(search.answer, words)
@@ -224,11 +228,11 @@ def _unmatched(answer: Retrieved, words: Sequence[str]) -> Reason:
     return Reason(Absence.NO_MATCH, f"Neither its words nor its name match the question, which has {asked}.")
 
 
-def _too_weak(search: Search, id_: UUID) -> Reason:
-    strongest = max(why.strength for why in search.why.values())
+def _too_weak(search: Search, why: Why) -> Reason:
+    strongest = max(one.why.strength for one in search.found)
     return Reason(
         Absence.STRENGTH,
-        f"It covers {search.why[id_].strength:.0%} of the question, and the record that covers most {strongest:.0%}; as"
+        f"It covers {why.strength:.0%} of the question, and the record that covers most {strongest:.0%}; as"
         f" no record covers {STRONG_ENOUGH:.0%}, nothing is known.",
     )
 

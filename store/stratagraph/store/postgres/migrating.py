@@ -150,7 +150,9 @@ def _bring_up(connection: Connection, current: str | None, step: _Step) -> None:
 
     if current is None:
         head.build_tables(connection)
-        connection.execute(text(f"CREATE TABLE {REVISION_TABLE} (version_num VARCHAR(32) CONSTRAINT {REVISION_TABLE}_pkc PRIMARY KEY)"))
+        connection.execute(
+            text(f"CREATE TABLE {REVISION_TABLE} (version_num VARCHAR(32) CONSTRAINT {REVISION_TABLE}_pkc PRIMARY KEY)")
+        )
         insert = text(f"INSERT INTO {REVISION_TABLE} VALUES (:own)")  # noqa: S608 - our own name
         connection.execute(insert, {"own": known_revisions()[-1]})
     else:

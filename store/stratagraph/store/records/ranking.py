@@ -14,7 +14,7 @@ from stratagraph.store.model.enums import Curve, MemoryType
 from stratagraph.store.model.payloads.entity import NAMING
 from stratagraph.store.model.predicates import LINEAGE
 from stratagraph.store.model.salience import salience_at
-from stratagraph.store.model.sketches import SKETCH
+from stratagraph.store.model.sketches import SKETCH, Sketch
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import fetch, fetch_tuples, sending
 
@@ -31,9 +31,10 @@ class Head(NamedTuple):
     """The parts of a record by which it is ranked. `salience` is the value at the instant of reading, in [0, 1].
 
     `covered` has bit n set where the record has term n of the question. `before` and `after` are its neighbours in the
-    thread, nearest first, and `related` the records that callers have related to it, if they were asked for. `said` is
-    what an event says, as `stored_sketch` reads it, or the key of a fact; None for other types. `quoted` has the other
-    terms of a fact that has all those of `frame`, as `stored_sketch` reads them, and is None for other records.
+    thread, nearest first, and `related` the records that callers have related to it, if they were asked for.
+    `fingerprint` is what an event says, as a sketch or as `stored_sketch` reads it, or the key or the text of a fact;
+    None for other types. `quoted` has the other terms of a fact that has all those of `template`, as a sketch or as
+    `stored_sketch` reads them, and is None for other records.
     `is_bare` is that of `MemoryRecord`, but False for a sealed entity.
     """
 
@@ -46,8 +47,8 @@ class Head(NamedTuple):
     before: Sequence[UUID] = ()
     after: Sequence[UUID] = ()
     related: Sequence[UUID] = ()
-    said: bytes | None = None
-    quoted: bytes | None = None
+    fingerprint: bytes | str | Sketch | None = None
+    quoted: bytes | Sketch | None = None
     is_bare: bool = False
 
 
@@ -59,18 +60,18 @@ def fetching_heads(
     near: Sequence[UUID] = (),
     steps: int = 0,
     types: Collection[MemoryType] = (),
-    frame: Sequence[int],
+    template: Sequence[int],
     now: datetime,
 ) -> Sending:
     """Return the statement that reads the heads of the records among `ids` that the caller may read in full.
 
     `terms` are those of the question, at most 64. The `steps` neighbours in threads of each of the records `near`, in
     each direction, are read too, if they are current at `now` and of `types`. So are at most RELATED records to which
-    callers have related each of the first RELATING of `near`, by other relations than SYSTEM. `frame` are at least one
-    term, as in `Head`.
+    callers have related each of the first RELATING of `near`, by other relations than SYSTEM. `template` are at least
+    one term, as in `Head`.
     """
     parameters = {"ids": list(ids), "terms": list(terms), "sketch": SKETCH, **_near(near, steps, types, now)}
-    parameters |= {"frame": list(frame), "naming": list(NAMING)}
+    parameters |= {"template": list(template), "naming": list(NAMING)}
     parameters |= {"lineage": list(SYSTEM), "relating": RELATING, "followed": FOLLOWED, "related": RELATED}
     return sending("fetch_ranking", {**caller.parameters(), **parameters})
 
@@ -110,7 +111,9 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
     """Return the heads of the rows of `fetching_heads`, keyed by id, with their salience at `now`."""
     heads = {}
     for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *rest in rows:
-        half_life_s, min_salience, max_age_s, params, covered, said, quoted, is_bare, before, after, related = rest
+        half_life_s, min_salience, max_age_s, params, covered, fingerprint, quoted, is_bare, before, after, related = (
+            rest
+        )
         salience = salience_at(
             now,
             s=s,
@@ -133,7 +136,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
             before or (),
             after or (),
             related or (),
-            said,
+            fingerprint,
             quoted,
             bool(is_bare),
         )

@@ -66,6 +66,15 @@ def similarities_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float
     return [(row["id"], row["similarity"]) for row in rows]
 
 
+def nearness(similarity: float, lowest: float) -> float:
+    """Return how near in meaning two texts are, from 0 at the cosine similarity `lowest` to 1 at equal vectors.
+
+    >>> nearness(0.75, 0.5), nearness(0.5, 0.5), nearness(1.001, 0.5)
+    (0.5, 0.0, 1.0)
+    """
+    return max(0.0, min(1.0, (similarity - lowest) / (1 - lowest)))
+
+
 def vector_literal(vector: Sequence[float]) -> str:
     """Return a vector in pgvector's text form.
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -30,6 +30,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.words import (
+    QueryWord,
     idf,
     likely_name_terms,
     query_vector,
@@ -61,16 +62,28 @@ class WordStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
+class Matching:
     """The records to fetch and score: those with any of some terms, with all terms of a group, or all readable ones.
 
-    Where the store at rest has fewer than `cap` candidates, no more are read even if the counts lag far behind.
+    Where the store at rest has fewer than `cap` of them, no more are read even if the counts lag far behind.
     """
 
     any_of: Sequence[int] = ()
     all_of: Sequence[Sequence[int]] = ()
     everything: bool = False
     cap: int | None = None
+
+
+class WordMatches(NamedTuple):
+    """The words of a question with their rarities, and the BM25 scores of the records that they find, best first.
+
+    `documents` is the number of records that the caller may read, as far as it is counted.
+    """
+
+    words: Sequence[QueryWord]
+    weights: Sequence[float]
+    scores: Sequence[tuple[UUID, float]]
+    documents: int
 
 
 class WordSearch:
@@ -174,21 +187,25 @@ class WordSearch:
             required=self._required,
         )
 
+    def matches(self, scores: Sequence[tuple[UUID, float]], statistics: WordStatistics) -> WordMatches:
+        """Return the words with what they find."""
+        return WordMatches(self.words, self.weights(statistics), scores, statistics.documents)
+
     def shares(self, names: Collection[int]) -> dict[int, float]:
         """Return the shares of their weight that terms have in scores, where `names` are those of known entities."""
         return word_shares(self.terms, names=names, dated=self._dated)
 
     def parameters(self, statistics: WordStatistics, shares: Mapping[int, float]) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
-        candidates = (
-            Candidates(all_of=[self._required]) if self._required else _candidates(self._caller, self.terms, statistics)
+        matching = (
+            Matching(all_of=[self._required]) if self._required else _matching(self._caller, self.terms, statistics)
         )
         frequencies = self._frequencies(statistics)
         return {
-            "any_of": list(candidates.any_of),
-            "all_of": _padded(candidates.all_of),
-            "everything": candidates.everything,
-            "cap": candidates.cap,
+            "any_of": list(matching.any_of),
+            "all_of": _padded(matching.all_of),
+            "everything": matching.everything,
+            "cap": matching.cap,
             "vector": query_vector(self.terms, frequencies, max(statistics.documents, 1), shares=shares),
             "types": self._types,
             "limit": self._limit,
@@ -290,18 +307,18 @@ def _of_rows(rows: Sequence[Row]) -> WordStatistics:
     return WordStatistics(documents=counts.pop(EVERY_RECORD, 0), frequencies=counts)
 
 
-def _candidates(caller: Caller, terms: Sequence[int], statistics: WordStatistics) -> Candidates:
+def _matching(caller: Caller, terms: Sequence[int], statistics: WordStatistics) -> Matching:
     may_read_everything = caller.scopes is None and caller.ceiling is Sensitivity.HYPER
     if statistics.documents <= FEW_RECORDS and not may_read_everything:
         # The index of terms has hidden records too, however many; those of the caller's scopes and levels have none.
-        return Candidates(everything=True, cap=4 * FEW_RECORDS)
+        return Matching(everything=True, cap=4 * FEW_RECORDS)
     if statistics.documents < SMALL_STORE:
-        return Candidates(any_of=terms, cap=SMALL_STORE)
+        return Matching(any_of=terms, cap=SMALL_STORE)
     rare, common, used = _rare_first(terms, statistics, BUDGET)
     together = _conjunctions(common, statistics, max(BUDGET - used, BUDGET / 2))
     if not rare and not together:
         together = [tuple(common[:4])]
-    return Candidates(any_of=rare, all_of=together)
+    return Matching(any_of=rare, all_of=together)
 
 
 def _padded(groups: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -1,22 +1,27 @@
-"""How much of a question a record covers. Pure."""
+"""A question as retrieval reads it: its words, names and phrases, and how much of it a record covers. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from math import log
+from uuid import UUID
 
-from stratagraph.store.model.words import NAME_SHARE
+from stratagraph.memory.retrieve.weights import MANY, MOST_RAISED, NAME_ALONE, SPECIFIC, UNKNOWN
+from stratagraph.store.model.analysis.folding import WORD, folded
+from stratagraph.store.model.analysis.lexemes import MAX_READ, asked, segments
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.unicode_forms import plain_form
+from stratagraph.store.model.words import NAME_SHARE, QueryWord, name_terms, query_terms, query_words
 
-UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it
-NAME_ALONE = 0.5  # part of their weight that names have in a record with none of the question's other words
-SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity
-MOST_RAISED = 0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown
-MANY = 150  # records from which on nearness in meaning counts for the strength as it is
-# Least strength of the best record of an answer: below it, nothing is known. Calibrated, see benchmarks/README.md.
-STRONG_ENOUGH = 0.25
+MAX_PHRASES = 4  # of one question; further ones are read as words only
+MAX_PHRASE = 200  # characters
+_QUOTED = re.compile(rf"[\"“”„«]([^\"“”„«»]{{0,{MAX_PHRASE}}})[\"“”»]")
+NAME_WORDS = 5  # words in the longest name looked up
+DESCRIPTOR_WORDS = 64  # words of the descriptor, from its beginning, that are searched for names
 _PART = re.compile(r"[\w-]+")
 _SPELLED = re.compile(r"[^\W_]+")
 # Words that say nothing of what happened, where a question asks for a time.
@@ -35,7 +40,7 @@ class Question:
 
     Sets of words are bits: bit n stands for word n. `names` are the words of names, and `apart` those of them that name
     a known entity, which BM25 scores with NAME_SHARE of their weight. `emphasis` is by how much each word counts for
-    the strength.
+    the strength. `entities` has the words that name each entity found by name, or nearly.
     """
 
     weights: Sequence[float]
@@ -43,6 +48,7 @@ class Question:
     emphasis: Sequence[float]
     apart: int
     names: int
+    entities: Mapping[UUID, int] = field(default_factory=dict)
 
     def words_of(self, terms: Collection[int]) -> int:
         """Return the words that a text with these terms has."""
@@ -165,6 +171,46 @@ class Question:
         ]
 
 
+def question_of(
+    index_key: bytes,
+    text: str,
+    words: Sequence[QueryWord],
+    weights: Sequence[float],
+    *,
+    named: Sequence[tuple[UUID, str]],
+    misspelt: Iterable[tuple[UUID, str]],
+    dated: Collection[str],
+) -> Question:
+    """Return the question `text`, given its `words` with their rarities and the words `dated`, which name a time.
+
+    `named` are entities with the name that found each, `misspelt` those with the word that misspells their name: that
+    is no name of the question. A name that is a function word ("Will", "IT") is a word of the question if it is written
+    as a name, as rare as the rarest of the words. No record is found by it, but the entity has it, and what is linked
+    to the entity.
+    """
+    terms, texts = [word.numbers for word in words], [word.text for word in words]
+    entities = {id_: words_named(terms, [query_terms(index_key, name)]) for id_, name in named}
+    for name in dict.fromkeys(name for id_, name in named if not entities[id_] and is_a_name(name, text)):
+        entities |= {id_: 1 << len(terms) for id_, other in named if other == name}
+        terms.append((-len(terms),))  # the number of no term
+        texts.append(name)
+    apart = 0
+    for bits in entities.values():
+        apart |= bits
+    for id_, misspelling in misspelt:
+        bits = sum(1 << place for place, word in enumerate(texts) if word == misspelling)
+        entities[id_] = entities.get(id_, 0) | bits
+    stressed = emphasis(text, texts, dated=dated)
+    return Question(
+        weights=[*weights, *[max(weights, default=1.0)] * (len(terms) - len(weights))],
+        terms=terms,
+        emphasis=stressed,
+        apart=apart,
+        names=apart | words_written_as_names(texts, stressed),
+        entities=entities,
+    )
+
+
 def emphasis(descriptor: str, words: Sequence[str], *, dated: Collection[str] = ()) -> list[float]:
     """Return by how much each word of a question counts for the strength of an answer.
 
@@ -233,3 +279,89 @@ def words_named(terms: Sequence[Sequence[int]], names: Iterable[Collection[int]]
 def words_with(alternatives: Iterable[Sequence[int]], terms: Collection[int]) -> int:
     """Return which words, each given by its alternative terms, have one of `terms`: bit n stands for word n."""
     return sum(1 << place for place, word in enumerate(alternatives) if any(term in terms for term in word))
+
+
+@dataclass(frozen=True)  # without slots, for the cached words
+class AskedWords:
+    """The words of the question `text`, by a caller of the tenant with this index key. They are parsed when needed."""
+
+    index_key: bytes
+    text: str
+
+    def spelled(self, covered: int) -> list[str]:
+        """Return the words that a record has: bit n of `covered` stands for word n, as in `coverage.Question`.
+
+        They are words of the question, in its spelling. The record's other words are not revealed.
+        """
+        return [word.text for place, word in enumerate(self.words) if covered >> place & 1]
+
+    def covered_by(self, terms: set[int]) -> int:
+        """Return the words that a text with these terms has, as bits."""
+        return words_with((word.numbers for word in self.words), terms)
+
+    @cached_property
+    def words(self) -> list[QueryWord]:
+        """All words that a record may have."""
+        return query_words(self.index_key, self.text)
+
+
+def candidate_names(descriptor: str) -> list[str]:
+    """Return every run of up to NAME_WORDS words, longest first: each may be the name of an entity.
+
+    >>> candidate_names("Alice's build")
+    ["Alice's build", "Alice's", 'build', 'Alice']
+    """
+    words = [word.strip(".,;:!?()[]{}\"'") for word in islice(plain_form(descriptor).split(), DESCRIPTOR_WORDS)]
+    runs = [
+        " ".join(words[start : start + length])
+        for length in range(NAME_WORDS, 0, -1)
+        for start in range(len(words) - length + 1)
+    ]
+    runs += [run.removesuffix("'s") for run in runs]
+    return list(dict.fromkeys(run for run in runs if len(run) > 1))
+
+
+def phrases_of(question: str) -> list[str]:
+    """Return the phrases of a question as `spaced` does, at most MAX_PHRASES; quotes without a word are none.
+
+    >>> phrases_of('what is the "Retry budget" of the mirror?')
+    [' retry budget ']
+    """
+    found = (spaced(phrase) for phrase in _QUOTED.findall(question))
+    return list(dict.fromkeys(phrase for phrase in found if phrase.strip()))[:MAX_PHRASES]
+
+
+def without_phrases(question: str) -> str | None:
+    """Return a question with its phrases read as words, for one whose phrases no record has; None if it is only them.
+
+    Titles stand in quotes, too, and the record that answers need not spell them out.
+
+    >>> without_phrases('Who read "Becoming Nicole"?'), without_phrases('where is "Becoming Nicole"?')
+    ('Who read  Becoming Nicole ?', None)
+    """
+    return _QUOTED.sub(r" \1 ", question) if asked(_QUOTED.sub(" ", question)) else None
+
+
+def spaced(text: str) -> str:
+    """Return the folded words of a text with one space before and after each, but none within a script without spaces.
+
+    So a phrase is in a text if its spaced form is in that of the text.
+    """
+    words = WORD.findall(plain_form(text[:MAX_READ]))
+    parts = ((folded(part), is_run) for word in words for part, is_run in segments(word))
+    return "".join(part if is_run else f" {part} " for part, is_run in parts).replace("  ", " ")
+
+
+def has_phrases(record: MemoryRecord, phrases: Collection[str]) -> bool:
+    """Return whether the name or the text of a record has all of the phrases."""
+    text = f"{spaced(record.name or '')}\0{spaced(record.text or '')}"
+    return all(phrase in text for phrase in phrases)
+
+
+def terms_of_phrases(index_key: bytes, question: str) -> list[int]:
+    """Return terms that every record with the phrases of a question has; none for a question without phrases.
+
+    Function words are left out, and so are words with digits: a record may have those as parts of an identifier only.
+    """
+    words = [word for phrase in phrases_of(question) for word in phrase.split() if len(word) > 1 and word.isalpha()]
+    return name_terms(index_key, " ".join(words))

@@ -1,4 +1,4 @@
-"""The candidates of a retrieval in the present: records found by words, by names and by recency, and their heads."""
+"""A snapshot of the present: what the store has for a question, found in three round trips."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.words import QueryWord, query_terms
+from stratagraph.store.model.words import query_terms
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import fetch_together, sending
 from stratagraph.store.records.entities import NameSearch
@@ -26,9 +26,9 @@ from stratagraph.store.search.similar_names import (
     similar_names,
     unknown_words,
 )
-from stratagraph.store.search.vector_search import QuestionVector, VectorSearch, similarities_of
+from stratagraph.store.search.vector_search import QuestionVector, VectorSearch, nearness, similarities_of
 from stratagraph.store.search.word_index import Searching, WordIndex
-from stratagraph.store.search.word_search import WordSearch
+from stratagraph.store.search.word_search import WordMatches, WordSearch
 
 # Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
 EXPANDED = 10
@@ -55,7 +55,7 @@ def terms_of_names(caller: Caller, named: Sequence[tuple[UUID, str]]) -> set[int
     return {term for _, name in named for term in query_terms(caller.tenant.index_key, name)}
 
 
-def telling(links: Iterable[tuple[UUID, UUID]]) -> list[tuple[UUID, UUID]]:
+def selective(links: Iterable[tuple[UUID, UUID]]) -> list[tuple[UUID, UUID]]:
     """Return the links, pairs of an entity and a record, of the entities with fewer than LINKED in both directions.
 
     That a record has one of so many relations says little, and which of them were followed would be chance.
@@ -66,68 +66,71 @@ def telling(links: Iterable[tuple[UUID, UUID]]) -> list[tuple[UUID, UUID]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundCandidates:
-    """Records found by words with their BM25 `scores`, best first, by the name given with each, and newest first.
+class Sought:
+    """What a question asks of the store.
 
-    The newest are those of the times that the question names, if it names any.
-
-    `linked` are pairs of a named entity and a record that has a relation with it. `similar` are entities whose name a
-    word of the question misspells. `nearest` are the records near to the question's vector, with their cosine
-    similarities, nearest first.
-
-    `heads` has what ranks them and their neighbours in threads, of those that the caller may read in full, of which
-    there are about `documents`. `words` of the question have `weights`.
+    At most `most_by_words` records of `types` by the words of `text`, at most `most` entities with one of the `names`
+    and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR records near to it, or
+    `most`. With `required`, words find only records with all of these terms. With `intervals`, their records with most
+    of the words, at least MOST_TIMED, take the place of the newest. `dated` are the words that name them, and
+    `template` terms as in `fetching_heads`.
     """
 
-    scores: list[tuple[UUID, float]]
-    named: list[tuple[UUID, str]]
-    linked: list[tuple[UUID, UUID]]
+    text: str
+    names: Sequence[str]
+    types: Collection[MemoryType]
+    most: int
+    most_by_words: int
+    template: Sequence[int]
+    required: Sequence[int] = ()
+    intervals: Sequence[Interval] = ()
+    dated: Collection[str] = ()
+    vector: QuestionVector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentSnapshot:
+    """What the store has for a question now.
+
+    `words` are the matches of its words, and `names` entities with the name that found each. `similar` are entities
+    whose name a word of the question misspells. `linked` are pairs of a named entity and a record that has a relation
+    with it. `vectors` are the records near to the question's vector, from 0 to 1, nearest first. `recent` are the
+    newest, newest first, or those of the times that the question names. `heads` has what ranks all of these and their
+    neighbours in threads, of those that the caller may read in full.
+    """
+
+    words: WordMatches
+    names: list[tuple[UUID, str]]
     similar: list[SimilarName]
+    linked: list[tuple[UUID, UUID]]
+    vectors: list[tuple[UUID, float]]
     recent: list[UUID]
-    nearest: list[tuple[UUID, float]]
     heads: dict[UUID, Head]
-    documents: int
-    words: Sequence[QueryWord]
-    weights: list[float]
 
 
-async def find_candidates(
-    connection: AsyncConnection,
-    index: WordIndex,
-    caller: Caller,
-    text: str,
-    names: Sequence[str],
-    *,
-    types: Collection[MemoryType],
-    now: datetime,
-    most_by_words: int,
-    most: int,
-    vector: QuestionVector | None = None,
-    required: Sequence[int] = (),
-    intervals: Sequence[Interval] = (),
-    dated: Collection[str] = (),
-    frame: Sequence[int],
-) -> FoundCandidates:
-    """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
+async def present_snapshot(
+    connection: AsyncConnection, index: WordIndex, caller: Caller, sought: Sought, *, now: datetime
+) -> PresentSnapshot:
+    """Return what the store has for a question.
 
-    At most `most` entities and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR
-    records near to it, or `most`. Takes three round trips: words are counted while names are looked up, then words are
-    searched, or what that needs is read, while recent records are looked up and the relations of named entities are
-    followed, and then the heads of all are read, with their neighbours in threads. With `required`, words find only
-    records with all of these terms. With `intervals`, their records with most of the words, at least MOST_TIMED, take
-    the place of the newest. `dated` are the words that name them, and `frame` terms as in `fetching_heads`.
+    Words are counted while names are looked up; then words are searched, or what that needs is read, while recent
+    records are looked up and the relations of named entities are followed; then the heads of all are read, with their
+    neighbours in threads.
     """
-    words = WordSearch(caller, text, types=types, limit=most_by_words, required=required, dated=dated)
-    by_name = NameSearch(caller, names, limit=most)
+    types, most, vector = sought.types, sought.most, sought.vector
+    words = WordSearch(
+        caller, sought.text, types=types, limit=sought.most_by_words, required=sought.required, dated=sought.dated
+    )
+    by_name = NameSearch(caller, sought.names, limit=most)
     counts, (state,), entities = await fetch_together(connection, words.counting(), index.reading(), by_name.statement)
     named = by_name.found(entities)
     statistics = await words.statistics(connection, counts)
     searches = [
-        searching_named_times(intervals, words.terms, types=types, now=now, limit=max(MOST_TIMED, most))
-        if intervals
+        searching_named_times(sought.intervals, words.terms, types=types, now=now, limit=max(MOST_TIMED, most))
+        if sought.intervals
         else searching_recent(types=types, now=now, limit=most),
         _finding_linked(caller, [id_ for id_, _ in named[:LINKING]], now=now),
-        finding_similar_names(unknown_words(words.words if names else (), statistics.frequencies)),
+        finding_similar_names(unknown_words(words.words if sought.names else (), statistics.frequencies)),
     ]
     if vector is not None:
         by_vector = VectorSearch(vector, types=types, limit=max(MOST_NEAR, most))
@@ -137,7 +140,7 @@ async def find_candidates(
         by_words = words.searching(statistics, index, state, now=now, names=terms_of_names(caller, named))
         searches += by_words.statements
     newest, links, alike, *found = await fetch_together(connection, *searches, meanwhile=by_words.ahead)
-    linked = telling((row["entity"], row["far"]) for row in links)
+    linked = selective((row["entity"], row["far"]) for row in links)
     similar = similar_names(alike, limit=most)
     nearest = similarities_of(found.pop(0)) if vector is not None else []
     scores = by_words.found(found)
@@ -155,22 +158,19 @@ async def find_candidates(
             near=near,
             steps=steps(len(near), most=most),
             types=types,
-            frame=frame,
+            template=sought.template,
             now=now,
         ),
         now=now,
     )
-    return FoundCandidates(
-        scores=scores,
-        named=named,
-        linked=linked,
+    return PresentSnapshot(
+        words=words.matches(scores, statistics),
+        names=named,
         similar=similar,
+        linked=linked,
+        vectors=[(id_, nearness(value, vector.lowest)) for id_, value in nearest] if vector is not None else [],
         recent=recent,
-        nearest=nearest,
         heads=heads,
-        documents=statistics.documents,
-        words=words.words,
-        weights=words.weights(statistics),
     )
 
 

@@ -1,4 +1,4 @@
-"""The neighbourhood of the roots, found by the chosen engine and read back from Postgres as the caller may see it.
+"""Expand the roots: their neighbourhood, found by the chosen engine, and read back from Postgres for the caller.
 
 A mirror that is behind may find records that the caller may no longer see. Then its whole answer is dropped and SQL
 answers instead. Leaving out only the unconfirmed records would not be enough: they have used up limits, so the caller
@@ -133,3 +133,47 @@ async def _confirm(
         records={id_: records[id_] for id_ in found.hops},
         relations=[relations[id_] for id_ in found.edges],
     )
+
+
+def connected(
+    roots: Sequence[UUID],
+    found: Neighbourhood,
+    records: Mapping[UUID, MemoryRecord],
+    edges: Sequence[Relation],
+    *,
+    max_hops: int,
+) -> tuple[dict[UUID, int], list[Relation]]:
+    """Return the hops of the records, and the relations, that are still connected to the roots.
+
+    A record that Postgres did not confirm must not connect others. So this expands the roots again over the relations
+    and records that were read back, and never through a redacted one.
+    """
+    order = {id_: position for position, id_ in enumerate(found.edges)}
+    usable = sorted(
+        (edge for edge in edges if edge.source in records and edge.target in records), key=lambda edge: order[edge.id]
+    )
+    around: dict[UUID, list[Relation]] = {}
+    for edge in usable:
+        around.setdefault(edge.source, []).append(edge)
+        around.setdefault(edge.target, []).append(edge)
+    hops = {root: 0 for root in roots if root in records}
+    frontier = list(hops)
+    while frontier:
+        reached = []
+        for id_ in frontier:
+            if records[id_].redacted or hops[id_] == max_hops:
+                continue
+            for edge in around.get(id_, ()):
+                far = edge.target if edge.source == id_ else edge.source
+                if far not in hops:
+                    hops[far] = hops[id_] + 1
+                    reached.append(far)
+        frontier = reached
+    kept = [
+        edge
+        for edge in usable
+        if edge.source in hops
+        and edge.target in hops
+        and not (records[edge.source].redacted and records[edge.target].redacted)
+    ]
+    return hops, kept

@@ -1,17 +1,22 @@
-"""Times that a question names: "last week", "in May 2023", "two weeks ago". Pure.
+"""Times that a question names: "last week", "in May 2023", "before the release of Kestrel 4.1". Pure.
 
-For questions about what was recorded, in English; `time_grammar` has the expressions.
+For questions about what was recorded, in English; `time_grammar` has the expressions. The event of "before the release"
+is the record that has its words; its own date bounds the time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import islice
 
+from stratagraph.memory.retrieve.question import Question
 from stratagraph.memory.retrieve.time_grammar import HINT, MONTH, NEWEST, RULES, YEAR, Interval
+from stratagraph.memory.retrieve.weights import LANDMARK
 from stratagraph.store.model.analysis.lexemes import asked
 
 MAX_READ = 2_000  # characters of a question, from its beginning
@@ -23,6 +28,20 @@ _DAY, _LONGEST = timedelta(days=1), timedelta(days=31)  # lengths of an interval
 _FROM, _TO = re.compile(r"\b(?:from|between)(?: the)? $"), re.compile(r" ?(?:to|through|and|-|–) ?(?:the )?")
 _ABSOLUTE = re.compile(rf"{MONTH}|{YEAR}|\d[./-]\d", re.IGNORECASE)
 _BOUND = re.compile(r"\b(before|until|till|since|after)\b(?: the)? ?")
+MOST_EVENTS = 3  # records that have as much of an event's words
+LEAST_EVENT, MOST_EVENT = 3, 200  # characters of an event
+_BEFORE = ("before", "until", "till", "prior to", "earlier than")
+# "The following steps" name no time, and "between" compares things more often than it names one.
+_RELATION = re.compile(
+    rf"\b(?:{'|'.join(_BEFORE)}|after|since|later than|following(?= (?:the|our|a|an)\b)) ", re.IGNORECASE
+)
+# What follows the event in a question.
+_END = re.compile(
+    r"[,.;:?!](?= |$)|\b(?:about|regarding|concerning|and|but|what|which|who|how|why|when|where|did|do|does)\b|$",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +158,68 @@ def _fit(time: NamedTime, at: datetime) -> float:
     length = min(max(time.end - time.start, _DAY), _LONGEST).total_seconds()
     distance = max((time.start - at).total_seconds(), (at - time.end).total_seconds(), 0.0)
     return 1.0 if time.start <= at < time.end else 0.5 ** (1 + distance / length)
+
+
+def with_landmarks(
+    times: TimeWords,
+    text: str,
+    question: Question,
+    words: Sequence[str],
+    records: Sequence[tuple[int, datetime]],
+    *,
+    now: datetime,
+) -> TimeWords:
+    """Return the times of a question with those that it names by an event, for which there is a record.
+
+    `words` are those of the question in its spelling; `records` are which of them each record has, as bits, and when it
+    occurred. An event has a name or several words, and its record has most of them by weight. The first of a few such
+    records is meant; of many, none. At most MAX_TIMES events are read.
+    """
+    found = []
+    for relation, event in islice(events_of(text), MAX_TIMES):
+        if any(time.words in f"{relation} {event}" for time in times.times):
+            continue
+        spelled = {*_WORD.findall(event)}
+        bits = sum(1 << place for place, word in enumerate(words) if spelled.issuperset(_WORD.findall(word)))
+        at = _instant_of(bits, question, records)
+        if at is None:
+            continue
+        is_before = relation.lower() in _BEFORE
+        start, end = (EARLIEST, at) if is_before else (at + _TICK, now + _DAY)
+        found.append(NamedTime(f"{relation} {event}", start, end))
+    return replace(times, times=(*times.times, *found)) if found else times
+
+
+def events_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the events that a text names after a word of time, each with that word; in linear time.
+
+    >>> list(events_of("what broke after the move to Hetzner, and before 4.1?"))
+    [('after', 'the move to Hetzner'), ('before', '4.1')]
+    """
+    # No expression spans an event: one that is tried at each length, beside white space of any, takes cubic time.
+    text = " ".join(text[:MAX_READ].split())
+    ends = [match.start() for match in _END.finditer(text)]
+    read = 0
+    for match in _RELATION.finditer(text):
+        start = match.end()
+        place = bisect_left(ends, start + LEAST_EVENT)
+        if match.start() < read or place == len(ends):
+            continue
+        event = text[start : ends[place]].rstrip()
+        if len(event) <= MOST_EVENT:
+            read = ends[place]
+            yield match[0].rstrip(), event
+
+
+def _instant_of(bits: int, question: Question, records: Iterable[tuple[int, datetime]]) -> datetime | None:
+    """Return when the event with these words occurred; None where no record has enough of them."""
+    whole = question.weight(bits)
+    is_event = bits.bit_count() > 1 or any(
+        question.emphasis[place] > 1 for place in range(bits.bit_length()) if bits >> place & 1
+    )
+    if whole <= 0 or not is_event:
+        return None
+    shares = [(question.weight(has & bits) / whole, at) for has, at in records if has & bits]
+    best = max([share for share, _ in shares], default=0.0)
+    events = [at for share, at in shares if share == best]
+    return min(events) if best >= LANDMARK and len(events) <= MOST_EVENTS else None

@@ -1,0 +1,104 @@
+"""The weights of retrieval: what counts how much in the choice and the order of records, and what set each of them.
+
+`recall` is benchmarks/recall.py: two long conversations with their questions, and the scenarios of the tests.
+`learning` is benchmarks/learning.py: tasks of an agent, and the procedures that were learned from earlier ones. The
+figures are in benchmarks/README.md. "Examples" are those of the tests, where no benchmark told values apart.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from stratagraph.store.model.enums import MemoryType
+
+
+class Signal(StrEnum):
+    """What may make a record a candidate."""
+
+    WORDS = "words"  # BM25
+    VECTORS = "vectors"  # nearness to the question in meaning, and of neighbours, where there is an embedder
+    THREAD = "thread"  # words that neighbours in the thread and related records have, and the record lacks
+    NAMES = "names"  # words, thread and vectors again, where the record has a name of the question
+    TIME = "time"  # the same again, as far as the record's date fits the times that the question names
+    RECENCY = "recency"  # 1 for the newest record; that of the others falls with their rank
+
+    __hash__ = str.__hash__  # that of an enum is a call in Python, hundreds of times in a retrieval
+
+
+# A record's fused score is the sum of the values of its signals, each from 0 to 1, times these weights.
+WEIGHTS: dict[Signal, float] = {
+    Signal.WORDS: 1.0,  # the unit
+    Signal.VECTORS: 0.75,  # recall, with one embedder
+    Signal.THREAD: 1.0,  # recall
+    Signal.NAMES: 0.5,  # recall
+    Signal.TIME: 0.5,  # recall
+    Signal.RECENCY: 0.05,  # examples: it breaks ties; recall is the same without
+}
+
+# How many records the searches return, before the signals reorder them.
+CANDIDATES = 48  # by words; recall
+FOR_NEWEST = (
+    100  # the same of a question for what is newest: of very many that match, the newest may match less; recall
+)
+WITH_PHRASES = 400  # the same of a question with phrases, for which few records with all of their words may have them
+
+# The strength of an answer: how much of the question a record covers.
+STRONG_ENOUGH = 0.25  # of the best record; below it, nothing is known; recall, and questions of other stores
+SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity; recall, scenarios
+UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it; scenarios
+NAME_ALONE = 0.5  # part of their weight that names have in a record with none of the question's other words; scenarios
+MOST_RAISED = (
+    0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown; scenarios
+)
+MANY = 150  # records from which on nearness in meaning counts for the strength as it is; scenarios
+MISSPELT = (
+    0.5  # share of a word's weight of an entity whose name the question misspells, times the similarity; examples
+)
+
+# Neighbours in threads, and related records.
+NEXT = 0.6  # part of a word's weight that the next event in the thread adds; recall
+FURTHER = 0.5  # of it for each further step; recall
+
+# Times.
+IN_TIME = 0.1  # least value of the signal TIME for a record of a time that the question names; examples
+AS_TEXT = 0.1  # of the signals of a text, where the question asks for a time and for nothing else; examples
+NAMED_TIME = 0.5  # strength of a text that names the time, where the question asks for nothing else; examples
+LANDMARK = 0.75  # least share of the weight of an event's words that the record of the event has; examples
+COMPARABLE = 0.5  # share of the best score from which candidates compete for being newest; examples
+
+# From the fused score to the rank. As plain factors, salience and confidence would push every episode out of the answer
+# after a day (docs/specification.md, Retrieval).
+SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes; scenarios
+CONFIDENCE_FLOOR = 0.8  # the same of confidence; scenarios
+BARE = 0.4  # share of the score of an entity of which only names are stored: it comes after what is said of it; recall
+HOP = 0.5  # share of a score that is passed on over one hop, at weight 1; scenarios
+
+# Order of the layers where scores tie (docs/specification.md, Retrieval).
+LAYERS = (
+    MemoryType.WORKING,
+    MemoryType.ENTITY,
+    MemoryType.SEMANTIC,
+    MemoryType.COMPETENCE,
+    MemoryType.PLAN_GRAPH,
+    MemoryType.EPISODIC,
+)
+
+# Records that say the same, and those that resemble each other. Recall and scenarios are the same with and without.
+SAME = 0.9  # least resemblance of the words of two events that say the same: of ten words, one more
+ALIKE = 0.5  # least resemblance of two events of which one lowers the score of the other
+LOWERED = 0.9  # part of its score that an event keeps for each root before it that it resembles
+MOST_LOWERED = 3  # such roots that count, so that an event keeps 0.73 of its score at least
+SURVEY = 25  # roots; who asks for more wants all that there is, as for the evidence in one thread
+MISSING = 0.1  # part of a fact's words that the event which it quotes may lack, such as a word that was cut; examples
+LEAST_QUOTED = 4  # words by which a long event is recognised; examples
+
+# Learned procedures, by the tasks that they were learned from.
+NEARNESS = 4.0  # power by which the nearness of a task counts; learning
+VOTE = {"success": 1.0, "partial": 0.5, "failure": 0.1}  # a failed task still shows which tools it asked for; learning
+TOOLS_SHARE = 0.5  # weight of what the tools say one by one, beside the votes for whole procedures; learning
+PRIOR = 1.0  # votes, for a tool, of its share among the successes; learning
+LEAST, MOST = 0.02, 0.98  # bounds of the probability of a tool; learning
+SAME_TOOLS = 0.5  # share of its words that a procedure keeps after a better one with the same tools; learning
+# Least share of a task's general words that a learned procedure must have to be known for it; as STRONG_ENOUGH, but
+# without names, which differ from task to task. See docs/learning-plans.md, Which plan answers a task; learning.
+KNOWN = 0.2
