@@ -77,7 +77,7 @@ async def test_the_audit_log_of_a_deleted_record_is_shown(service: Service, clie
     status, out, err = await run_command("audit", "show", "--json", id_, env=service.environment)
     assert (status, err) == (0, "")
     shown = json.loads(out)
-    assert [entry["rationale"] for entry in shown["entries"]] == ["about Go", "never said"]
+    assert [entry["rationale"] for entry in shown["auditLog"]["nodes"]] == ["about Go", "never said"]
     status, out, _ = await run_command("audit", "show", "--first", "1", id_, env=service.environment)
     assert (status, "about Go" in out, f"--after {after}" in out) == (0, True, True)
     status, _, err = await run_command("audit", "show", UNKNOWN, env=service.environment)

@@ -36,7 +36,7 @@ async def test_a_data_directory_is_shared_by_commands_and_locked_against_a_secon
         assert "1 had been imported before" in out
         status, out, _ = await run_command("ask", "who taught the parrot?", "--json", env=env)
         assert status == 0
-        assert json.loads(out)["nodes"][0]["name"] == "Teach the parrot to sing"
+        assert json.loads(out)["retrieveGraph"]["nodes"][0]["record"]["name"] == "Teach the parrot to sing"
         async with httpx.AsyncClient() as http:
             answer = await http.post(f"{service.url}/graphql", json={"query": "{ records { nodes { name } } }"})
         assert "Teach the parrot to sing" in {node["name"] for node in answer.json()["data"]["records"]["nodes"]}

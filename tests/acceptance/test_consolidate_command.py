@@ -38,11 +38,11 @@ async def test_a_person_learns_now_reads_the_report_and_undoes_it(service: Servi
     assert (run["state"], run["episodes"]) == ("FINISHED", 1)
     outputs = {stage["name"]: stage["outputs"] for stage in run["stages"]}
     assert (outputs["compression"], outputs["structural-facts"]) == (1, 1)
-    assert [one["id"] for one in await consolidate(service, "runs")] == [run["id"]]
+    assert [one["id"] for one in (await consolidate(service, "runs"))["consolidationRuns"]["nodes"]] == [run["id"]]
     refused = (await client.data(AGAIN, id=run["id"]))["learnAgain"]
     assert (refused["__typename"], refused["code"], refused["path"]) == ("InvalidInput", "INVALID_INPUT", ["id"])
-    undone = await consolidate(service, "undo", run["id"], "--why", "too eager")
-    assert (undone["complete"], undone["kept"], undone["run"]["state"]) == (True, [], "undone")
+    undone = (await consolidate(service, "undo", run["id"], "--why", "too eager"))["undoRun"]
+    assert (undone["complete"], undone["kept"], undone["run"]["state"]) == (True, [], "UNDONE")
     assert (await consolidate(service))["episodes"] == 0
     again = [(await client.data(AGAIN, id=run["id"]))["learnAgain"] for _ in range(2)]
     assert again == [{"__typename": "LearnAgainSuccess", "episodes": count} for count in (1, 0)]

@@ -116,20 +116,20 @@ async def test_the_explore_commands_print_text_and_json(client: Client, service:
 
     sentence = "Alice ←subject entity— Alice works at Acme —object entity→ Acme"
     assert sentence in " ".join((await run("path", ids["alice"], ids["acme"])).split())
-    paths = json.loads(await run("path", ids["alice"], ids["acme"], "--k", "1", "--json"))
+    paths = json.loads(await run("path", ids["alice"], ids["acme"], "--k", "1", "--json"))["explainPath"]
     assert [path["sentence"] for path in paths["paths"]] == [sentence]
-    assert paths["engine"] == "sql"
-    impact = json.loads(await run("impact", ids["acme"], "--json"))
+    assert paths["freshness"]["engine"] == "SQL"
+    impact = json.loads(await run("impact", ids["acme"], "--json"))["impact"]
     assert impact["total"] == len(impact["nodes"]) == 4
     assert "hop 1: 3 semantic" in await run("impact", ids["acme"])
-    plans = json.loads(await run("plans", "build", "ship", "--json"))
+    plans = json.loads(await run("plans", "build", "ship", "--json"))["plansContaining"]
     assert [[step["id"] for step in plan["steps"]] for plan in plans["plans"]] == [["a", "c"]]
     assert "build (a) → ship (c)" in await run("plans", "build", "ship")
     assert "no plan has these steps in this order" in await run("plans", "ship", "build")
-    related = json.loads(await run("related", ids["acme"], "--json"))
+    related = json.loads(await run("related", ids["acme"], "--json"))["relatedEntities"]
     assert {one["entity"]["name"] for one in related["entities"]} == {"Alice", "Bob", "Bern"}
     assert "in 1" in await run("related", ids["acme"])
-    expansion = json.loads(await run("expand", ids["acme"], "--loaded", ids["fact"], "--json"))
+    expansion = json.loads(await run("expand", ids["acme"], "--loaded", ids["fact"], "--json"))["expand"]
     assert ids["fact"] not in {one["record"]["id"] for one in expansion["neighbours"]}
     assert "fact object of" in await run("expand", ids["acme"])
     assert UNKNOWN_ID in " ".join((await run("impact", UNKNOWN_ID, status=1)).split())

@@ -1,4 +1,4 @@
-"""Commands that read ask the service that runs beside them, over a socket that only its user can open."""
+"""Commands send GraphQL to the service that runs beside them, over a socket that only its user can open."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import sys
 import threading
 from asyncio.subprocess import PIPE
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from fix_service import environment, run_command, running
 
-from stratagraph.service.local_socket import LARGEST, NAME, question
+from stratagraph.service.local_socket import LARGEST, NAME, send
 from stratagraph.store.model.errors import StoreUnavailable
 
 HEAVY = ("strawberry", "graphql", "neo4j", "uvicorn", "sqlalchemy", "psycopg", "structlog", "asyncio")
@@ -28,6 +29,7 @@ try:
 finally:
     print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 """
+REQUEST: dict[str, Any] = {"query": "{ health { ok } }", "variables": {}, "operationName": None, "tenant": "default"}
 CAPTURE = """mutation { captureMemory(input: {source: "s", sourceKind: EVENT, content: {summary: "The parrot sings"}}) {
   ... on CaptureMemorySuccess { primaryRecord { id } } } }"""
 
@@ -48,8 +50,9 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
         ]
         commands += [["explore", "impact", record]]
         commands += [[*one, "--json"] for one in commands]
-        others = [["audit", "show", record], ["captures", "list"], ["jobs", "list"], ["jobs", "set-aside"]]
-        others += [["keys", "list"], ["predicates", "list"]]
+        others = [["audit", "show", record], ["predicates", "list"], ["duplicates", "list"], ["consolidate", "runs"]]
+        others += [["query", "{ records { nodes { name } } }"], ["revise", "impact", record]]
+        others += [["predicates", "set", "likes"], ["lessons", "list"], ["playbook", "--no-count"]]
         others += [["explore", "related", record], ["explore", "expand", record], ["explore", "plans", "sing"]]
         beside = []
         for arguments in [*commands, *others]:
@@ -71,22 +74,29 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
             status, out, err = await run_command(*arguments, env=env)
             assert (status, out) == (1, "")
             assert expected in " ".join(err.split())
+        for arguments in (["captures", "list"], ["jobs", "list"], ["jobs", "set-aside"], ["keys", "list"]):
+            status, out, err = await run_command(*arguments, env=env)
+            assert status == 0, err
+            assert out, arguments
         status, out, err = await run_command("ask", "parrot", "--json", "--why", env=env)
-        asked = json.loads(out)
-        assert asked["nodes"][0]["why"]["matched_words"] == ["parrot"]
-        report = ["outcome", asked["retrieval_id"], "partial", "--used", record, "--json"]  # changes no record
+        asked = json.loads(out)["retrieveGraph"]
+        assert asked["nodes"][0]["why"]["matchedWords"] == ["parrot"]
+        report = ["outcome", asked["retrievalId"], "partial", "--used", record, "--json"]  # changes no record
         for replayed in (False, True):
             status, out, err = await run_command(*report, env=env)
             assert status == 0, err
-            assert (json.loads(out)["skipped"], json.loads(out)["replayed"]) == ([], replayed)
-        status, out, err = await run_command("outcome", asked["retrieval_id"], "failure", env=env)
+            reported = json.loads(out)["reportOutcome"]
+            assert (reported["skippedIds"], reported["replayed"]) == ([], replayed)
+        status, out, err = await run_command("outcome", asked["retrievalId"], "failure", env=env)
         assert (status, "reported once" in " ".join(err.split())) == (1, True)
         status, out, err = await run_command("ask", "the owl", "--why-not", record, "--hops", "0", env=env)
         assert "owl" in out
         path = data / NAME
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert question(data, "no such question", {}) == {}
-        assert question(data, "ask", {"question": "x" * (2 * LARGEST)}) is None
+        malformed = send(data, {"question": "of another version"})
+        assert malformed is not None
+        assert malformed["codes"] == ["INTERNAL"]
+        assert send(data, {**REQUEST, "query": "x" * (2 * LARGEST)}) is None
         status, _, err = await run_command("ask", "x", env=env | {"STRATAGRAPH_PROT": "1"})
         assert (status, "did you mean STRATAGRAPH_PORT" in " ".join(err.split())) == (1, True)
         assert service.stop() == 0
@@ -104,8 +114,8 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
 def test_a_command_does_without_a_service_that_has_ended(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left_behind:
         left_behind.bind(str(tmp_path / NAME))
-    assert question(tmp_path, "ask", {}) is None
-    assert question(tmp_path / "nowhere", "ask", {}) is None
+    assert send(tmp_path, REQUEST) is None
+    assert send(tmp_path / "nowhere", REQUEST) is None
 
 
 def test_a_command_does_not_answer_itself_what_a_service_has_begun_to_answer(tmp_path: Path) -> None:
@@ -123,7 +133,7 @@ def test_a_command_does_not_answer_itself_what_a_service_has_begun_to_answer(tmp
         service = threading.Thread(target=take_and_hang_up)
         service.start()
         with pytest.raises(StoreUnavailable, match="before it had answered"):
-            question(tmp_path, "ask", {})
+            send(tmp_path, REQUEST)
         service.join()
 
 
@@ -132,7 +142,7 @@ def _without_times(document: dict[str, object]) -> dict[str, object]:
     return json.loads(  # type: ignore[no-any-return]
         json.dumps(document),
         object_hook=lambda one: {
-            key: value for key, value in one.items() if key not in {"retrieval_id", "salience", "score"}
+            key: value for key, value in one.items() if key not in {"retrievalId", "salience", "score"}
         },
     )
 
@@ -148,3 +158,37 @@ async def test_a_question_makes_no_store(tmp_path: Path, arguments: list[str]) -
     assert "There is no store in" in error
     assert "STRATAGRAPH_DATA_DIR" in error
     assert not data.exists()
+
+
+async def test_any_document_is_sent_and_its_errors_end_the_command_with_1(tmp_path: Path) -> None:
+    """Without a service: the same schema answers in the command's own process."""
+    data = tmp_path / "data"
+    env = environment(data_dir=str(data))
+    file = tmp_path / "capture.graphql"
+    file.write_text(CAPTURE)
+    status, out, err = await run_command("query", "{ health { ok } }", env=env)
+    assert (status, out, "no store in" in " ".join(err.split())) == (1, "", True)
+    status, out, err = await run_command("query", f"@{file}", env=env)  # a mutation may be the first to store
+    assert status == 0, err
+    record = json.loads(out)["captureMemory"]["primaryRecord"]["id"]
+    named = "query One($id: ID!) { record(id: $id) { name } } query Two { health { ok } }"
+    with running(data_dir=str(data)) as service:
+        for _ in range(2):  # beside the service, then without it
+            variables = ["--variables", json.dumps({"id": record})]
+            status, out, err = await run_command("query", named, *variables, "--operation", "One", env=env)
+            assert (status, json.loads(out)) == (0, {"record": {"name": "The parrot sings"}}), err
+            retract = 'mutation { retract(input: {recordId: "%s", rationale: "no"}) { %s } }'
+            selected = "__typename ... on MemoryError { code message }"
+            for document, more, expected, printed in (
+                ("{ nothing }", [], "Cannot query field 'nothing'", False),
+                ("{ health {", [], "Syntax Error", False),
+                (named, variables, "2 operations; name one", False),
+                ("{ health { ok } }", ["--tenant", "nope"], "there is no tenant 'nope'", False),
+                (retract % (record, selected), [], "episodic immutable:", True),
+                (retract % (record, "__typename"), [], "add `... on MemoryError { code message }`", True),
+            ):
+                status, out, err = await run_command("query", document, *more, env=env)
+                assert (status, bool(out)) == (1, printed), (document, out)
+                assert expected in " ".join(err.split())
+            if service.process.poll() is None:
+                assert service.stop() == 0

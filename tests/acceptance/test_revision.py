@@ -122,7 +122,7 @@ async def test_facts_are_revised_from_the_command_line(service: Service, client:
         env=env,
     )
     assert status == 0, err
-    second = json.loads(out)["record"]["id"]
+    second = json.loads(out)["supersede"]["record"]["id"]
     status, out, err = await run_command("revise", "impact", second, env=env)
     assert (status, out) == (0, "No record was derived from it.\n"), err
     status, out, err = await run_command("revise", "retract", first, "--why", "late", env=env)

@@ -71,5 +71,7 @@ async def test_no_command_prints_what_acts_in_stored_text(tmp_path: Path) -> Non
             assert acts(err) is None, command
         status, out, err = await run_command("ask", "parrot", "--json", env=env)
         assert out.replace("\n", "").isprintable()
-        assert "\x1b" in "".join(node["name"] for node in json.loads(out)["nodes"])  # as it is stored
+        assert "\x1b" in "".join(
+            node["record"]["name"] for node in json.loads(out)["retrieveGraph"]["nodes"]
+        )  # as it is stored
         assert service.stop() == 0

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
+import grimp
+import networkx as nx
 from checkout import ROOMS, ROOT
 
 
@@ -102,6 +104,16 @@ def test_modules_can_be_read_in_a_sitting() -> None:
     lines = sorted(len(path.read_text().splitlines()) for path in modules() if path.name != "__init__.py")
     assert median(lines) <= 150
     assert lines[-1] <= 400
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports inside functions and those for type checkers count too: a circle of them is one subject in pieces."""
+    imports: nx.DiGraph[str] = nx.DiGraph()
+    graph = grimp.build_graph(*(f"stratagraph.{room}" for room in ROOMS), cache_dir=None)
+    for module in graph.modules:
+        imports.add_edges_from((module, imported) for imported in graph.find_modules_directly_imported_by(module))
+    assert imports.number_of_edges() > 1_000
+    assert [sorted(circle) for circle in nx.strongly_connected_components(imports) if len(circle) > 1] == []
 
 
 def test_every_module_says_what_it_is_for() -> None:

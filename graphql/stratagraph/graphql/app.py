@@ -44,7 +44,7 @@ from stratagraph.graphql.masking import coded
 from stratagraph.graphql.probes import probes
 from stratagraph.graphql.request_body import UnsupportedBody, read_request
 from stratagraph.graphql.request_log import RecordRequests
-from stratagraph.graphql.schema import build_schema
+from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.memory.artifacts import Artifacts
@@ -78,8 +78,12 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
     request_adapter_class = _RequestAdapter
 
-    def __init__(self, services: Services, authentication: Authentication, admission: Admission) -> None:
-        super().__init__(build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=())
+    def __init__(
+        self, services: Services, authentication: Authentication, admission: Admission, schema: Schema | None
+    ) -> None:
+        super().__init__(
+            schema or build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=()
+        )
         self._services = services
         self._authentication = authentication
         self._admission = admission
@@ -307,16 +311,17 @@ def build_app(
     unready: Callable[[], Awaitable[list[str]]],
     health: Callable[[], Awaitable[HealthReport]],
     loopback_only: bool,
+    schema: Schema | None = None,
     telemetry: Telemetry | None = None,
     metrics: Route | None = None,
 ) -> Starlette:
     """Return the ASGI application with its routes, limits and probes.
 
     `unready` and `health` are those of `probes`. With `loopback_only`, for single-user mode, requests must name a
-    loopback host. `telemetry` receives what is recorded of requests. `metrics` is the route of the metrics; None where
-    this application must not show them.
+    loopback host. Without a `schema`, one is built. `telemetry` receives what is recorded of requests. `metrics` is
+    the route of the metrics; None where this application must not show them.
     """
-    endpoint = GraphQLEndpoint(services, authentication, admission)
+    endpoint = GraphQLEndpoint(services, authentication, admission, schema)
 
     async def home(_: Request) -> Response:
         return RedirectResponse("/graphiql")

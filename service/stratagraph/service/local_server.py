@@ -1,33 +1,89 @@
-"""Answers the questions that commands on this machine ask over the local socket."""
+"""Executes the GraphQL documents that commands on this machine send, in a running service over the local socket."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import structlog
+from strawberry.schema.exceptions import CannotGetOperationTypeError
 
-from stratagraph.service.local_answers import ANSWERS
+from stratagraph.graphql.context import Context
+from stratagraph.graphql.masking import coded, internal_error
+from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.service.local_socket import BACKLOG, LARGEST
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.model.error_reports import error_report
-from stratagraph.store.model.errors import StoreUnavailable, StratagraphError
+from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.errors import InvalidInput, StoreUnavailable, StratagraphError
+from stratagraph.store.model.trust import SINGLE_USER, Trust
 
-AT_A_TIME = 2  # questions; others wait
-READ_WITHIN_S = 5.0  # a question
-LONGEST_S = 60.0  # for a question to wait for its turn and to be answered
-_TOO_LONG = {
-    "code": StoreUnavailable.code,
-    "message": f"The service has not answered within {LONGEST_S:g} s; try again, or look at its log.",
-}
+AT_A_TIME = 2  # requests; others wait
+READ_WITHIN_S = 5.0  # a request
+LONGEST_S = 60.0  # for a request to wait for its turn and to be executed
 _log = structlog.get_logger(__name__)
 
 
-async def serve_local(runtime: Runtime, bound: socket.socket, stop: asyncio.Event) -> None:
-    """Answer questions until `stop` is set."""
+class LocalApi:
+    """Executes documents with the trust of the single user, without a budget: who asks may read the store's files."""
+
+    def __init__(self, runtime: Runtime, schema: Schema | None = None) -> None:
+        self._directory = runtime.directory
+        self._services = runtime.services()
+        self._schema = schema or build_schema()
+
+    async def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the response to a request of `local_socket.send`: `answer` as over HTTP, and `codes` of all errors.
+
+        The codes include those of errors that are members of a result union, whether or not the document selects them.
+        """
+        try:
+            context = Context(await self._trust(request["tenant"]), self._services)
+            result = await self._schema.execute(
+                request["query"],
+                variable_values=request["variables"],
+                context_value=context,
+                operation_name=request["operationName"],
+            )
+        except StratagraphError as error:
+            return _refusal(error.code, error.message)
+        except CannotGetOperationTypeError as error:
+            return _refusal(InvalidInput.code, error.as_http_error_reason())
+        except Exception as error:
+            # Also a request of another version's command, in another form.
+            _, message = internal_error(error, place="local request")
+            return _refusal("INTERNAL", message)
+        errors = [coded(error) for error in result.errors or ()]
+        answer: dict[str, Any] = {"data": result.data}
+        if errors:
+            answer["errors"] = [error.formatted for error in errors]
+        return {
+            "answer": answer,
+            "codes": [str((error.extensions or {}).get("code")) for error in errors] + context.record.codes,
+        }
+
+    async def _trust(self, tenant: str) -> Trust:
+        """Return a trust with full access to a tenant. Only the default one need not exist: else InvalidInput."""
+        if tenant != SINGLE_USER.tenant and await self._directory.tenant(tenant) is None:
+            raise InvalidInput(
+                f"--tenant: there is no tenant {shown(tenant)}; check the spelling, or leave it out for the default"
+                " one",
+                path=["--tenant"],
+            )
+        return replace(SINGLE_USER, tenant=tenant)
+
+
+def _refusal(code: str, message: str) -> dict[str, Any]:
+    """Return the response to a request that was not executed."""
+    return {"answer": {"errors": [{"message": message, "extensions": {"code": code}}]}, "codes": [code]}
+
+
+async def serve_local(api: LocalApi, bound: socket.socket, stop: asyncio.Event) -> None:
+    """Answer requests until `stop` is set."""
     slots = asyncio.Semaphore(AT_A_TIME)
     answering: set[asyncio.Task[None]] = set()
 
@@ -37,16 +93,20 @@ async def serve_local(runtime: Runtime, bound: socket.socket, stop: asyncio.Even
                 received = await _read(reader)
             try:
                 async with asyncio.timeout(LONGEST_S), slots:
-                    found = await _answer(runtime, received)
+                    found = await _answer(api, received)
             except TimeoutError:
-                _log.warning("local question not answered in time", seconds=LONGEST_S)
-                found = _TOO_LONG
-            writer.write(orjson.dumps(found, default=str))
+                _log.warning("local request not answered in time", seconds=LONGEST_S)
+                found = _refusal(
+                    StoreUnavailable.code,
+                    f"The service has not answered within {LONGEST_S:g} s and has stopped the operation; a change may"
+                    " or may not have been stored. Ask for less, or look at its log.",
+                )
+            writer.write(orjson.dumps(found))
             async with asyncio.timeout(READ_WITHIN_S):
                 await writer.drain()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(answer(reader, writer), name="local question")
+        task = asyncio.create_task(answer(reader, writer), name="local request")
         answering.add(task)
         task.add_done_callback(answering.discard)
         task.add_done_callback(lambda _: writer.close())
@@ -66,14 +126,9 @@ async def _read(reader: asyncio.StreamReader) -> bytes:
     return received
 
 
-async def _answer(runtime: Runtime, received: bytes) -> dict[str, Any]:
-    """Return the answer to a question, or what is wrong with it."""
+async def _answer(api: LocalApi, received: bytes) -> dict[str, Any]:
     try:
-        question = orjson.loads(received)
-        return {"answer": await ANSWERS[question["name"]](runtime, question["given"])}
-    except StratagraphError as error:
-        return {"code": error.code, "message": error.message}
-    except Exception as error:
-        # Also a question of another version's command, which this one does not know.
-        _log.warning("local question not answered", **error_report(error))
-        return {}
+        request = orjson.loads(received)
+    except orjson.JSONDecodeError:
+        return _refusal(InvalidInput.code, "The request is not JSON.")
+    return await api.answer(request)

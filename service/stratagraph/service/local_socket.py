@@ -1,7 +1,7 @@
-"""The socket at which commands on this machine ask a running service, instead of composing all of it themselves.
+"""The socket at which commands on this machine send GraphQL documents to a running service.
 
 It is in the data directory, with mode 0600: only who may read the records in that directory can connect, and asks with
-the trust that a command has there anyway. No other credential is needed, nor accepted. One connection is one question:
+the trust that a command has there anyway. No other credential is needed, nor accepted. One connection is one request:
 a JSON document each way. This module imports little, because every command does.
 """
 
@@ -20,7 +20,7 @@ from stratagraph.store.model.errors import StoreUnavailable
 NAME = "service.sock"
 PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
 BACKLOG = 16
-LARGEST = 1 << 20  # bytes of a question
+LARGEST = 1 << 20  # bytes of a request
 LONGEST_S = 90.0  # for which a command waits for its answer
 _CHUNK = 1 << 16
 
@@ -44,13 +44,14 @@ def bind(data_dir: Path) -> socket.socket | None:
     return bound
 
 
-def question(data_dir: Path, name: str, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the answer of the service that runs on `data_dir`.
+def send(data_dir: Path, request: dict[str, Any]) -> dict[str, Any] | None:
+    """Send a request to the service that runs on `data_dir`; return its response, as `LocalApi.answer` describes it.
 
-    Return None if there is none to connect to, or if the question is longer than it reads.
-    Raises StoreUnavailable if the service has the question and does not answer it: it may be at work on it.
+    `request` has `query`, `variables`, `operationName` (or None) and `tenant`. Return None if there is no service to
+    connect to, or if the request is longer than it reads. Raises StoreUnavailable if the service has the request and
+    does not answer it: it may be executing it.
     """
-    asked = json.dumps({"name": name, "given": given}).encode()
+    asked = json.dumps(request).encode()
     if len(asked) > LARGEST:
         return None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

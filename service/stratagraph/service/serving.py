@@ -23,12 +23,13 @@ from stratagraph.graphql.oidc.issuer_keys import IssuerKeys
 from stratagraph.graphql.oidc.tokens import OidcTokens
 from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
+from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.memory.embedding.embedder import Embedder, EmbedderUnavailable
 from stratagraph.service.connections import OpenConnections
 from stratagraph.service.holder import hold, publish_address
 from stratagraph.service.http_server import serve_http
 from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
-from stratagraph.service.local_server import serve_local
+from stratagraph.service.local_server import LocalApi, serve_local
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.group import HANG_S, Group
@@ -162,6 +163,8 @@ async def _run_opened(
             if "sync" in parts:
                 tasks.append(group.create_task(runtime.sync_worker().run(), name="sync"))
             limits = settings.connection_limits
+            answers = listeners.api is not None or listeners.local is not None
+            schema = build_schema() if answers else None
 
             def ready() -> None:
                 on_ready(runtime.mirror.uri if runtime.mirror.is_found else None)
@@ -175,9 +178,9 @@ async def _run_opened(
                     serve_http(metrics, listeners.metrics, scrapers, stop.now, lambda: None), name="metrics"
                 )
             if listeners.local is not None:
-                group.create_task(serve_local(runtime, listeners.local, stop.now), name="local")
+                group.create_task(serve_local(LocalApi(runtime, schema), listeners.local, stop.now), name="local")
             if listeners.api is not None:
-                app = application(runtime, telemetry)
+                app = application(runtime, telemetry, schema)
                 clients = OpenConnections(limits, member, stop.is_asked)
                 telemetry.metrics.follow_connections(clients)
                 group.create_task(serve_http(app, listeners.api, clients, stop.now, ready), name="api")
@@ -223,7 +226,7 @@ def _held(settings: Settings, parts: tuple[Part, ...]) -> Iterator[Path | None]:
         yield holder_file
 
 
-def application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:
+def application(runtime: Runtime, telemetry: ServiceTelemetry, schema: Schema | None = None) -> Starlette:
     """Return the ASGI application of the API over the services of `runtime`.
 
     It has /metrics only in single-user mode, where every caller is the operator, and if they have no own listener.
@@ -240,6 +243,7 @@ def application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:
         unready=runtime.health.unready,
         health=runtime.health.report_to_operator,
         loopback_only=settings.is_single_user,
+        schema=schema,
         telemetry=telemetry,
         metrics=telemetry.metrics.route() if has_metrics else None,
     )

@@ -6,16 +6,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from fix_api import services_of
 from fix_memory import Memory, trust_of
 from rich.console import Console
 
+from stratagraph.graphql.context import Context
+from stratagraph.graphql.schema import build_schema
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.service.cli.ask import tree_of
-from stratagraph.service.cli.show import as_json, line
-from stratagraph.service.local_answers import document_of, lines_of
+from stratagraph.service.cli.asking import document
+from stratagraph.service.cli.show import line
 from stratagraph.store.model.clock import SystemClock, rfc3339
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord
@@ -155,21 +158,32 @@ async def test_a_conditional_and_a_contested_fact_say_so(memory: Memory) -> None
 
 async def test_commands_show_state_conditions_and_validity_as_text_and_as_json(memory: Memory) -> None:
     _, ben, _ = await three_managers(memory)
-    found = await ask(memory)
+    schema, context = build_schema(), Context(memory.trust, services_of(memory))
+    request = {"taskDescriptor": "Who manages the north depot?", "maxHops": 3}
+    data = []
+    for name, variables in (
+        ("Ask", {"input": request, "why": False}),
+        ("History", {"id": str(ben.id), "full": True}),
+    ):
+        answer = await schema.execute(document(name), variable_values=variables, context_value=context)
+        assert answer.errors is None
+        assert answer.data is not None
+        data.append(answer.data)
+    found, [version] = data[0]["retrieveGraph"], data[1]["history"]["nodes"]
     console = Console(width=400)
     with console.capture() as printed:
-        console.print(tree_of("who?", lines_of(found)))
-        console.print(line(ben))
+        console.print(tree_of("who?", found))
+        console.print(line(version["record"]))
     assert ben.valid_from is not None
     assert ben.valid_to is not None
     interval = f"(from {rfc3339(ben.valid_from)} until {rfc3339(ben.valid_to)})"
     lines = [one for one in printed.get().splitlines() if "Ben manages" in one]
     assert len(lines) > 1
     assert all(f"Ben manages the north depot {interval}" in one for one in lines)
-    [node] = [node for node in document_of(found)["nodes"] if node["id"] == ben.id]  # type: ignore[attr-defined]
-    expected = {"conditions": None, "valid_from": rfc3339(ben.valid_from), "valid_to": rfc3339(ben.valid_to)}
-    for shown in (node, as_json(ben)):
-        assert {name: shown[name] for name in ("state", *expected)} == expected | {"state": "active"}
+    [node] = [node["record"] for node in found["nodes"] if node["record"]["id"] == str(ben.id)]
+    expected = {"conditions": None, "validFrom": rfc3339(ben.valid_from), "validTo": rfc3339(ben.valid_to)}
+    for shown in (node, version["record"]):
+        assert {name: shown[name] for name in ("state", *expected)} == expected | {"state": "ACTIVE"}
 
 
 async def test_the_past_has_the_validity_that_was_known_then(memory: Memory) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import records
 
 from stratagraph.memory.capture.caption import plan_caption
-from stratagraph.memory.qualifiers import CONDITIONS_LENGTH, qualifiers, validity_qualifiers
+from stratagraph.memory.qualifiers import CONDITIONS_LENGTH, qualifiers, validity_phrases
 from stratagraph.memory.retrieve.rendering import SHARE, render
 from stratagraph.memory.retrieve.tokens import MARK, cut_to, tokens_in
 from stratagraph.store.model.enums import MemoryType, RecordState
@@ -62,7 +62,7 @@ def test_an_active_fact_without_bounds_has_no_qualifiers() -> None:
 def test_only_the_bounds_that_exist_are_shown(
     bounds: tuple[datetime | None, datetime | None], phrase: list[str]
 ) -> None:
-    assert validity_qualifiers(fact(valid_from=bounds[0], valid_to=bounds[1])) == phrase
+    assert validity_phrases(None, *bounds) == phrase
 
 
 @examples(20)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from stratagraph.service.cli.output import PlainConsole, folding_table, print_json
-from stratagraph.service.cli.styled_lines import as_styled_line, text_of
+from stratagraph.service.cli.show import line
 
 SERVICE = Path(__file__).parents[3] / "service" / "stratagraph" / "service"
 # Modules that write to standard output themselves, and what they write: JSON, the schema, a new key, text of their own.
@@ -93,9 +92,10 @@ def test_no_module_of_a_command_prints_by_other_means() -> None:
 
 @examples(60)
 @given(st.lists(st.sampled_from(["a", "\\", "\\\\", "[red]", "[/]", "[", "]", "[/dim]", ":smile:"]), max_size=6))
-def test_a_line_is_carried_to_the_command_as_it_is(parts: list[str]) -> None:
+def test_a_line_shows_a_name_as_it_is(parts: list[str]) -> None:
     """As markup, backslashes before a bracket were lost, or the line could not be read."""
-    line = Text.assemble(("state", "green"), "".join(parts), (" v1", "dim"), style="bold")
-    carried = text_of(json.loads(json.dumps(as_styled_line(line))))
-    assert (carried.plain, carried.style, carried.spans) == (line.plain, line.style, line.spans)
-    assert line.plain in re.sub(r"\x1b\[[0-9;]*m", "", printed(carried, soft_wrap=True, highlight=False))
+    name = "".join(["x", *parts])
+    fields = {"id": "1", "type": "ENTITY", "state": "ACTIVE", "version": 1, "salience": 0.5, "name": name}
+    shown = line(fields | dict.fromkeys(("conditions", "validFrom", "validTo")))
+    out = re.sub(r"\x1b\[[0-9;]*m", "", printed(shown, soft_wrap=True, highlight=False))
+    assert f"entity {name}  1 v1" in out

@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "serve"),
     "schema": ("serve", "schema"),
     "ask": ("ask", "ask"),
+    "query": ("query", "query"),
     "outcome": ("outcome", "outcome"),
     "lessons": ("lessons", "app"),
     "playbook": ("lessons", "playbook"),

@@ -11,9 +11,12 @@ from rich.text import Text
 from rich.tree import Tree
 
 from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.options import Json, Tenant
+from stratagraph.service.cli.options import Json, Tenant, instant_given
 from stratagraph.service.cli.output import people, print_json
-from stratagraph.service.cli.styled_lines import text_of
+from stratagraph.service.cli.show import line, validity
+from stratagraph.store.model.enums import MemoryType
+
+NEIGHBOURS = 6  # printed below a root; the others are only counted
 
 
 def ask(
@@ -43,52 +46,88 @@ def ask(
 
     Example: stratagraph ask "which plans deploy the login service?" --type plan_graph
     """
-    given = {
-        "question": question,
-        "limit": limit,
-        "hops": hops,
-        "types": type_ or [],
-        "as_of": as_of,
-        "why": why,
-        "why_not": why_not,
-        "tenant": tenant,
+    request = {
+        "taskDescriptor": question,
+        "memoryTypes": [MemoryType.parse(name, path=["--type"]).name for name in type_ or []],
+        "rootLimit": limit,
+        "nodeLimit": min(1_000, max(limit, limit * 10)),
+        "edgeLimit": 500,
+        "maxHops": hops,
+        "asOf": instant_given(as_of, "--as-of") if as_of is not None else None,
     }
     if why_not is not None:
-        _print_absence(answer_to("why-not", given), json=json)
-        return
-    found = answer_to("ask", given)
-    if json:
-        print_json(found["document"])
+        data = answer_to("WhyNot", {"id": why_not, "input": request}, tenant=tenant, full=json)
     else:
-        people.print(tree_of(question, found))
-        people.print(f"[dim]retrieval {found['retrieval']}[/]")
-
-
-def _print_absence(found: Mapping[str, Any], *, json: bool) -> None:
-    document = found["document"]
+        data = answer_to("Ask", {"input": request, "why": why}, tenant=tenant)
     if json:
-        print_json(document)
-        return
-    people.print(text_of(found["line"]))
-    if document["rank"] is not None:
-        people.print(
-            f"ranked {document['rank']} of {document['candidates']} that matched, score {document['score']:.2f}"
-        )
-    if document["returned"]:
+        print_json(data)
+    elif why_not is not None:
+        _print_absence(data["whyNot"])
+    else:
+        people.print(tree_of(question, data["retrieveGraph"]))
+        people.print(f"[dim]retrieval {data['retrieveGraph']['retrievalId']}[/]")
+
+
+def _print_absence(found: Mapping[str, Any]) -> None:
+    people.print(line(found["record"]))
+    if found["rank"] is not None:
+        people.print(f"ranked {found['rank']} of {found['candidates']} that matched, score {found['score']:.2f}")
+    if found["returned"]:
         people.print("it is in the answer")
-    for reason in document["reasons"]:
+    for reason in found["reasons"]:
         people.print(f"- {escape(reason['message'])}", highlight=False)
 
 
 def tree_of(question: str, found: Mapping[str, Any]) -> Tree:
-    """Return the lines of an answer below its question."""
+    """Return the lines of a RetrieveGraphSuccess below its question: each root with some of its neighbours, and notes.
+
+    Where the answer has `why`, the first line below a root says what found it.
+    """
+    nodes = {node["record"]["id"]: node for node in found["nodes"]}
     tree = Tree(Text(question, style="bold"))
     if not found["roots"]:
         tree.add(Text(f"nothing is known about {question}"))
     for root in found["roots"]:
-        branch = tree.add(text_of(root["line"]))
-        for leaf in root["leaves"]:
-            branch.add(text_of(leaf))
-    if found["notes"] is not None:
-        tree.add(text_of(found["notes"]))
+        branch = tree.add(_line(nodes[root], score=True))
+        if nodes[root].get("why"):
+            branch.add(Text(_because(nodes[root]), style="dim"))
+        around = [edge for edge in found["edges"] if root in (edge["sourceId"], edge["targetId"])]
+        for edge in around[:NEIGHBOURS]:
+            is_source = edge["sourceId"] == root
+            word = edge["predicate" if is_source else "inverse"].replace("_", " ")
+            far = nodes[edge["targetId" if is_source else "sourceId"]]
+            branch.add(Text.assemble((f"{word}  ", "dim"), _line(far, score=False)))
+        if len(around) > NEIGHBOURS:
+            branch.add(Text(f"and {len(around) - NEIGHBOURS} more", style="dim"))
+    notes = []
+    if found["limits"]["reached"]:
+        notes.append(f"limited by {', '.join(found['limits']['reached'])}")
+    if found["freshness"]["fallback"]:
+        notes.append(f"answered in SQL: {found['freshness']['fallback']}")
+    if notes:
+        tree.add(Text("; ".join(notes), style="dim"))
     return tree
+
+
+def _because(node: Mapping[str, Any]) -> str:
+    """Return what found a record, as a phrase."""
+    why = node["why"]
+    matches = (("words", why["matchedWords"]), ("names", why["names"]))
+    parts = [f"{label} {', '.join(found)}" for label, found in matches if found]
+    shares = ", ".join(f"{one['signal'].lower()} {one['share']:.0%}" for one in why["signals"])
+    return "; ".join([*parts, f"of the score: {shares}", f"covers {node['strength']:.0%} of the question"])
+
+
+def _line(node: Mapping[str, Any], *, score: bool) -> Text:
+    record = node["record"]
+    text = Text.assemble((f"{record['type'].lower()} ", "cyan"), record["name"] or "(redacted)")
+    state = [record["state"].lower()] if record["state"] != "ACTIVE" else []
+    if found := state + validity(record):
+        text.append(f" ({', '.join(found)})", style="yellow")
+    if record["occurredAt"] is not None:
+        text.append(f"  {record['occurredAt'][:10]}", style="dim")
+    if node["duplicateCount"]:
+        text.append(f"  in {node['duplicateCount'] + 1} records", style="dim")
+    if score:
+        text.append(f"  {node['score']:.2f}", style="dim")
+    return text

@@ -1,55 +1,92 @@
-"""Ask the running service, or answer in this process if none runs."""
+"""Send a GraphQL document to the running service, or execute it in this process if none runs."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from stratagraph.service.local_socket import question
-from stratagraph.store.model.errors import Misconfigured, StratagraphError
+from stratagraph.service.local_socket import send
+from stratagraph.store.model.errors import StratagraphError
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
 
 DATA_DIR = "STRATAGRAPH_DATA_DIR"
-_WRITING = ("lessons learn",)  # what may be the first to be stored
+DOCUMENTS = Path(__file__).with_name("documents.graphql")
+_DEFINITION = re.compile(r"^(?:query|mutation|fragment) (\w+)", re.MULTILINE)
+_SPREAD = re.compile(r"\.\.\.(\w+)")
+_MUTATION = re.compile(r"(?:^|[}\s])mutation\b")
 
 
 class Refused(StratagraphError):
-    """The service refused the question."""
+    """The service refused the request, or its answer is an error."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
 
 
-def answer_to(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a question of `local_answers`: that of the service on the data directory, if one runs.
+def answer_to(name: str, variables: Mapping[str, Any], *, tenant: str, full: bool = False) -> dict[str, Any]:
+    """Return `data` of the answer to an operation of `documents.graphql`; `full` is its variable of that name.
 
-    Importing and opening what answers takes longer than most answers, so that is left to the service. It answers with
-    its own settings. Raises what the question raises, and Misconfigured where the directory has no store: a question
-    makes none.
+    Raises what GraphQL answers with instead, as Refused, and what `respond_to` raises.
     """
+    response = respond_to(document(name), {**variables, "full": full}, tenant=tenant)
+    refusals = refusals_in(response)
+    if refusals:
+        raise refusals[0]
+    data: dict[str, Any] = response["answer"]["data"]
+    return data
+
+
+def refusals_in(response: Mapping[str, Any]) -> list[Refused]:
+    """Return the errors of a response: those of GraphQL, and those that are members of a result union."""
+    answer, codes = response["answer"], response["codes"]
+    members = [one for one in (answer.get("data") or {}).values() if isinstance(one, dict)]
+    found = [Refused(one["extensions"]["code"], one["message"]) for one in answer.get("errors", ())]
+    found += [Refused(one["code"], one["message"]) for one in members if one.get("code") in codes and "message" in one]
+    if codes and not found:
+        message = "The document does not select the message: add `... on MemoryError { code message }`."
+        found.append(Refused(codes[0], message))
+    return found
+
+
+def respond_to(text: str, variables: Mapping[str, Any], *, tenant: str, operation: str | None = None) -> dict[str, Any]:
+    """Return the response to the document `text`, as `LocalApi.answer` does.
+
+    It is that of the service on the data directory, if one runs: importing and opening what executes a document takes
+    longer than most executions. The service answers with its own settings. Raises Misconfigured where the
+    directory has no store, which only a mutation makes.
+    """
+    request: dict[str, Any] = {"query": text, "variables": variables, "operationName": operation, "tenant": tenant}
     data_dir = _embedded_data_dir()
-    found = question(data_dir, name, given) if data_dir is not None else None
-    if found is not None and "answer" in found:
-        answer: dict[str, Any] = found["answer"]
-        return answer
-    if found is not None and "code" in found:
-        raise Refused(found["code"], found["message"])
-    from stratagraph.service.embedded_postgres import EmbeddedPostgres
-
-    if data_dir is not None and name not in _WRITING and not EmbeddedPostgres(data_dir).had_data():
-        raise Misconfigured(
-            f"There is no store in {data_dir}. Start one with `stratagraph serve`, or name the directory of the one"
-            f" that you mean with {DATA_DIR}."
-        )
-    import orjson
-
+    response = send(data_dir, request) if data_dir is not None else None
+    if response is not None:
+        return response
     from stratagraph.service.cli.output import with_runtime
-    from stratagraph.service.local_answers import ANSWERS
 
-    own = with_runtime(lambda runtime: ANSWERS[name](runtime, given))
-    as_answered: dict[str, Any] = orjson.loads(orjson.dumps(own, default=str))  # so that it prints the same
-    return as_answered
+    return with_runtime(lambda runtime: _executed(runtime, request), makes_store=bool(_MUTATION.search(text)))
+
+
+async def _executed(runtime: Runtime, request: Mapping[str, Any]) -> dict[str, Any]:
+    from stratagraph.service.local_server import LocalApi
+
+    return await LocalApi(runtime).answer(request)
+
+
+def document(name: str) -> str:
+    """Return an operation of `documents.graphql` with the fragments that it spreads."""
+    text = DOCUMENTS.read_text()
+    begins = list(_DEFINITION.finditer(text))
+    ends = [one.start() for one in begins[1:]] + [len(text)]
+    definitions = {one[1]: text[one.start() : end] for one, end in zip(begins, ends, strict=True)}
+    needed = [name]
+    for one in needed:  # grows by what each of them spreads
+        needed += [spread for spread in dict.fromkeys(_SPREAD.findall(definitions[one])) if spread not in needed]
+    return "".join(definitions[one] for one in needed)
 
 
 def _embedded_data_dir() -> Path | None:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, RecordId, Tenant
-from stratagraph.service.cli.output import errors, folding_table, instant, people, print_json, with_runtime
-from stratagraph.store.model.clock import rfc3339
+from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
+from stratagraph.service.cli.show import audit_table
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import parse_id
-from stratagraph.store.model.trust import SINGLE_USER
 
 if TYPE_CHECKING:
     from stratagraph.service.runtime import Runtime
@@ -32,38 +29,29 @@ app = typer.Typer(help=_HELP, no_args_is_help=True)
 @app.command()
 def show(
     record: RecordId,
-    first: Annotated[int, typer.Option(help=f"Number of entries to list, 1 to {MAX_PAGE}.")] = MAX_PAGE,
+    first: Annotated[int, typer.Option(help="Number of entries to list, 1 to 100.")] = 100,
     after: Annotated[str | None, typer.Option(help="Cursor that the page before ended with.")] = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
     """List who changed a record, when and why, oldest first; also for a pruned, deleted or erased record."""
-    found = answer_to("audit", {"record": record, "first": first, "after": after, "tenant": tenant})["document"]
-    if json:
-        print_json(found)
-        return
-    table = folding_table("when", "what", "who", "why")
-    for one in found["entries"]:
-        at = instant(one["timestamp"])
-        table.add_row(f"{at:%Y-%m-%d %H:%M:%S}", one["action"], one["actor"], one["rationale"] or "")
-    people.print(table)
-    if found["has_next"]:
-        people.print(
-            f"More entries follow; list them with --after {found['end_cursor']}.", style="dim", highlight=False
-        )
-
-
-async def page(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer `audit show`. Raises InvalidInput, and RecordNotFound where the log has no entries of the record."""
-    id_ = parse_id(given["record"], path=["RECORD_ID"])
-    trust = replace(SINGLE_USER, tenant=given["tenant"])
-    found = await runtime.lookup.audit_log(trust, id_, first=given["first"], after=given["after"])
-    if not found.entries and given["after"] is None:
+    data = answer_to("AuditLog", {"id": record, "first": first, "after": after}, tenant=tenant)
+    found = data["auditLog"]
+    if not found["nodes"] and after is None:
         raise RecordNotFound(
-            id_, f"There is no record {id_}, and the audit log has no entries of it; check the id and the tenant."
+            parse_id(record, path=["RECORD_ID"]),
+            f"There is no record {record}, and the audit log has no entries of it; check the id and the tenant.",
         )
-    entries = [{**asdict(entry), "timestamp": rfc3339(entry.timestamp)} for entry in found.entries]
-    return {"document": {"entries": entries, "end_cursor": found.end_cursor, "has_next": found.has_next}}
+    if json:
+        print_json(data)
+        return
+    people.print(audit_table(found["nodes"]))
+    if found["pageInfo"]["hasNextPage"]:
+        people.print(
+            f"More entries follow; list them with --after {found['pageInfo']['endCursor']}.",
+            style="dim",
+            highlight=False,
+        )
 
 
 @app.command()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 from rich.markup import escape
 
-from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.output import instant, people, print_json, with_runtime
+from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound, error_kind
 
 if TYPE_CHECKING:
@@ -34,7 +32,10 @@ SHOWN = 200  # captures listed at once
 def list_(json: Json = False) -> None:
     """List the failed captures of all tenants, without their content, with the last error and the next attempt."""
 
-    found = answer_to("captures", {})["document"]
+    async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        return [await _as_json(runtime, one) for one in await runtime.failed_captures.all_failed(limit=SHOWN)]
+
+    found = with_runtime(work, makes_store=False)
     if json:
         print_json(found)
         return
@@ -42,7 +43,7 @@ def list_(json: Json = False) -> None:
         people.print("There are no failed captures.")
         return
     for one in found:
-        when = f"{instant(one['next_try_at']):%Y-%m-%d %H:%M:%S}" if one["next_try_at"] is not None else "by hand only"
+        when = f"{one['next_try_at']:%Y-%m-%d %H:%M:%S}" if one["next_try_at"] is not None else "by hand only"
         people.print(f"{one['id']}  {one['stage']}: {one['error']}", soft_wrap=True, highlight=False)
         people.print(
             f"    tenant {escape(one['tenant'])}, actor {escape(one['actor'])}, {one['source_kind']}; attempts"
@@ -50,12 +51,6 @@ def list_(json: Json = False) -> None:
             soft_wrap=True,
             highlight=False,
         )
-
-
-async def listed(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer `captures list`."""
-    found = await runtime.failed_captures.all_failed(limit=SHOWN)
-    return {"document": [await _as_json(runtime, one) for one in found]}
 
 
 @app.command()

@@ -10,16 +10,13 @@ from rich.markup import escape
 from rich.progress import Progress, TaskID
 
 from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.options import Json, Tenant
-from stratagraph.service.cli.output import folding_table, instant, people, print_json, with_runtime
+from stratagraph.service.cli.options import Json, Tenant, Why
+from stratagraph.service.cli.output import folding_table, minute, people, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
-from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
-from stratagraph.store.model.ids import parse_id
 
 if TYPE_CHECKING:
     from stratagraph.memory.learning.batches import BatchDone
-    from stratagraph.memory.learning.runs import ConsolidationRun, StageDone, Undone
     from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
@@ -31,7 +28,6 @@ Stages = Annotated[
     list[str] | None,
     typer.Option("--stage", help="Only this stage; repeat for several. The others learn from the episodes later."),
 ]
-Why = Annotated[str, typer.Option("--why", help="The reason, which the audit log of each record keeps.")]
 PREVIEWED = 1_000  # episodes of each group that a dry run learns from
 SHOWN = 20  # runs listed at once
 _SWEEPS = {"duplicates": "Comparing records", "semantic-extractor": "Reading with the language model"}
@@ -68,24 +64,24 @@ def consolidate(
 @app.command()
 def runs(tenant: Tenant = "default", first: int = SHOWN, json: Json = False) -> None:
     """List the newest runs of learning, with what each stage did."""
-    found = answer_to("consolidation runs", {"tenant": tenant, "first": first})["document"]
+    data = answer_to("ConsolidationRuns", {"first": first}, tenant=tenant)
     if json:
-        print_json(found)
+        print_json(data)
         return
+    found = data["consolidationRuns"]["nodes"]
     if not found:
         people.print("Nothing has been learned yet.")
     for run in found:
-        when = f"{instant(run['began_at']):%Y-%m-%d %H:%M}"
         people.print(
-            f"[bold]{run['id']}[/]  {when}  {run['state']}, {run['episodes']} episodes",
+            f"[bold]{run['id']}[/]  {minute(run['beganAt'])}  {run['state'].lower()}, {run['episodes']} episodes",
             highlight=False,
         )
         for group in run["groups"]:
             done = ", ".join(f"{one['name']} {one['outputs']}" for one in group["stages"] if one["outputs"])
             people.print(
-                f"    {group['scope'] or 'unscoped'}, {group['sensitivity']}: {group['episodes']} episodes"
-                f"{'; records learned: ' + done if done else ''}"
-                f"{'; undone by ' + group['undone_by'] if group['undone_by'] else ''}",
+                f"    {escape(group['scope'] or 'unscoped')}, {group['sensitivity'].lower()}: {group['episodes']}"
+                f" episodes{'; records learned: ' + done if done else ''}"
+                f"{'; undone by ' + escape(group['undoneBy']) if group['undoneBy'] else ''}",
                 highlight=False,
             )
 
@@ -101,23 +97,26 @@ def undo(
 
     Its episodes are not learned from again, unless `consolidate again` says so.
     """
-    run = parse_id(id, path=["ID"])
-
-    async def work(runtime: Runtime) -> dict[str, Any]:
-        from stratagraph.service.cli.tenants import reader_of
-
-        trust = await reader_of(runtime, tenant)
-        return undone_json(await runtime.runs.undo(trust, run, rationale=why, within_s=None))
-
-    found = with_runtime(work)
+    undone = 0
+    while True:  # one request undoes for a while, and the next one what is left
+        data = answer_to("UndoRun", {"input": {"id": id, "rationale": why}}, tenant=tenant)
+        found = data["undoRun"]
+        undone += found["undone"]
+        if found["complete"]:
+            break
+    found["undone"] = undone
     if json:
-        print_json(found)
+        print_json(data)
         return
-    people.print(f"The run is undone: {found['undone']} records and relations were restored or retracted.")
+    people.print(f"The run is undone: {undone} records and relations were restored or retracted.")
     for one in found["kept"]:
-        people.print(f"  left as it is ({one['reason']}): {one['id']} {escape(one['name'] or '')}", highlight=False)
-    if found["kept_total"] > len(found["kept"]):
-        people.print(f"  and {found['kept_total'] - len(found['kept'])} more")
+        record = one["record"]
+        people.print(
+            f"  left as it is ({one['reason'].lower()}): {record['id']} {escape(record['name'] or '')}",
+            highlight=False,
+        )
+    if found["keptTotal"] > len(found["kept"]):
+        people.print(f"  and {found['keptTotal'] - len(found['kept'])} more")
 
 
 @app.command()
@@ -127,26 +126,12 @@ def again(
     json: Json = False,
 ) -> None:
     """Let the next run learn again from the episodes of a run that was undone."""
-    run = parse_id(id, path=["ID"])
-
-    async def work(runtime: Runtime) -> dict[str, Any]:
-        from stratagraph.service.cli.tenants import reader_of
-
-        return {"id": run, "episodes": await runtime.runs.learn_again(await reader_of(runtime, tenant), run)}
-
-    found = with_runtime(work)
+    data = answer_to("LearnAgain", {"input": {"id": id}}, tenant=tenant)
     if json:
-        print_json(found)
+        print_json(data)
         return
-    people.print(f"{found['episodes']} episodes are due again; `stratagraph consolidate` learns from them now.")
-
-
-async def listed(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer `consolidate runs`."""
-    from stratagraph.service.cli.tenants import reader_of
-
-    page = await runtime.runs.page(await reader_of(runtime, given["tenant"]), first=given["first"])
-    return {"document": [run_json(run) for run in page.runs]}
+    episodes = data["learnAgain"]["episodes"]
+    people.print(f"{episodes} episodes are due again; `stratagraph consolidate` learns from them now.")
 
 
 async def _consolidated(runtime: Runtime, stages: Sequence[str], progress: Progress) -> dict[str, Any]:
@@ -246,43 +231,3 @@ def _print_done(found: Mapping[str, Any]) -> None:
         people.print("Nothing was changed.")
     elif found["run"] is not None:
         people.print(f"To undo it: stratagraph consolidate undo {found['run']} --why REASON", highlight=False)
-
-
-def run_json(run: ConsolidationRun) -> dict[str, Any]:
-    """Return a run as JSON."""
-    return {
-        "id": run.id,
-        "state": run.state.value,
-        "began_at": rfc3339(run.began_at),
-        "updated_at": rfc3339(run.updated_at),
-        "episodes": run.episodes,
-        "set_aside": run.set_aside,
-        "stages": [_stage_json(stage) for stage in run.stages],
-        "groups": [
-            {
-                "scope": group.scope,
-                "sensitivity": group.sensitivity.label,
-                "episodes": group.episodes,
-                "set_aside": group.set_aside,
-                "stages": [_stage_json(stage) for stage in group.stages],
-                "undone_at": rfc3339(group.undone_at) if group.undone_at else None,
-                "undone_by": group.undone_by,
-            }
-            for group in run.groups
-        ],
-    }
-
-
-def undone_json(undone: Undone) -> dict[str, Any]:
-    """Return the result of undoing a run as JSON."""
-    return {
-        "run": run_json(undone.run),
-        "undone": undone.undone,
-        "kept": [{"id": record.id, "name": record.name, "reason": why.name.lower()} for record, why in undone.kept],
-        "kept_total": undone.kept_in_all,
-        "complete": undone.is_complete,
-    }
-
-
-def _stage_json(stage: StageDone) -> dict[str, Any]:
-    return {"name": stage.name, **stage.report.as_json(), "seconds": stage.seconds}

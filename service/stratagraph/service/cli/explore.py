@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.output import people, print_json
-from stratagraph.service.cli.styled_lines import text_of
+from stratagraph.service.cli.options import Json, Tenant
+from stratagraph.service.cli.output import print_json
+from stratagraph.service.cli.show import line, notes, print_lines
+from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.errors import InvalidInput
 
 app = typer.Typer(
     help="Ask how memories are connected: paths, impact, plans by their steps, shared memories, neighbours."
 )
 Id = Annotated[str, typer.Argument(metavar="RECORD_ID", help="Id of the record.")]
-Tenant = Annotated[str, typer.Option(help="Name of the tenant.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 First = Annotated[int, typer.Option(help="Maximum number of results, 1 to 100.")]
 
 
@@ -29,7 +32,12 @@ def path(
     json: Json = False,
 ) -> None:
     """Show how two records are connected: the shortest paths first, of these the heaviest."""
-    _show("path", {"start": start, "goal": goal, "k": k, "hops": hops, "tenant": tenant}, json=json)
+
+    def lines(found: Mapping[str, Any]) -> list[Text]:
+        shown = [Text.assemble((f"{one['weight']:.2f}  ", "dim"), one["sentence"]) for one in found["paths"]]
+        return [*(shown or [Text(f"no path of at most {hops} hops")]), *notes(found)]
+
+    _show("ExplainPath", {"from": start, "to": goal, "k": k, "maxHops": hops}, lines, tenant, json)
 
 
 @app.command()
@@ -41,7 +49,19 @@ def impact(
     json: Json = False,
 ) -> None:
     """Show what refers to a record or rests on it, level by level."""
-    _show("impact", {"record": record, "hops": hops, "first": first, "tenant": tenant}, json=json)
+
+    def lines(found: Mapping[str, Any]) -> list[Text]:
+        counts = [f"  hop {one['hop']}: {one['count']} {one['type'].lower()}" for one in found["counts"]]
+        shown = [line(found["record"]), *(Text(one, style="bold") for one in counts)]
+        shown += [
+            Text.assemble((f"{'  ' * one['hop']}{one['strength']:.2f} ", "dim"), " ", line(one["record"]))
+            for one in found["nodes"]
+        ]
+        if found["total"] > len(found["nodes"]):
+            shown.append(Text(f"and {found['total'] - len(found['nodes'])} more", style="dim"))
+        return [*shown, *notes(found)]
+
+    _show("Impact", {"id": record, "hops": hops, "first": first}, lines, tenant, json)
 
 
 @app.command()
@@ -52,7 +72,15 @@ def plans(
     json: Json = False,
 ) -> None:
     """Show plans that have these steps in this order, directly one after the other or not."""
-    _show("plans", {"ops": ops, "first": first, "tenant": tenant}, json=json)
+
+    def lines(found: Mapping[str, Any]) -> list[Text]:
+        shown = []
+        for plan in found["plans"]:
+            shown.append(line(plan["record"]))
+            shown.append(Text("  " + " → ".join(f"{step['op']} ({step['id']})" for step in plan["steps"])))
+        return [*(shown or [Text("no plan has these steps in this order")]), *notes(found)]
+
+    _show("PlansContaining", {"ops": ops, "first": first}, lines, tenant, json)
 
 
 @app.command()
@@ -64,13 +92,41 @@ def diff(
     json: Json = False,
 ) -> None:
     """Show what changed between two versions of a plan."""
-    _show("diff", {"plan": plan, "before": before, "after": after, "tenant": tenant}, json=json)
+
+    def lines(found: Mapping[str, Any] | None) -> list[Text]:
+        if found is None:
+            raise InvalidInput(
+                f"The tenant {tenant!r} has no plan {shown(plan)} with the versions {shown(before)} and"
+                f" {shown(after)}; `stratagraph history` of a version lists those that it superseded.",
+                path=["PLAN_ID"],
+            )
+        changes = [Text(f"{plan} {before} ({found['fromId']}) → {after} ({found['toId']})")]
+        for sign, style, what in (("-", "red", "removed"), ("+", "green", "added")):
+            changes += [Text(f"{sign} {one['op']} ({one['id']})", style=style) for one in found[f"{what}Steps"]]
+            changes += [
+                Text(f"{sign} {one['source']} → {one['target']} ({one['kind'].lower()})", style=style)
+                for one in found[f"{what}Links"]
+            ]
+        changes += [Text(f"~ {one['id']}: {', '.join(one['fields'])}", style="yellow") for one in found["changedSteps"]]
+        if found["sameStructure"]:
+            changes.append(Text("the same graph of operations", style="dim"))
+        return changes
+
+    _show("PlanDiff", {"planId": plan, "from": before, "to": after}, lines, tenant, json)
 
 
 @app.command()
 def related(record: Id, first: First = 20, tenant: Tenant = "default", json: Json = False) -> None:
     """Show the entities that share memories with a record, the heaviest first."""
-    _show("related", {"record": record, "first": first, "tenant": tenant}, json=json)
+
+    def lines(found: Mapping[str, Any]) -> list[Text]:
+        shown = [line(found["record"])]
+        for one in found["entities"]:
+            shared = f"  {one['weight']:.2f} in {one['shared']} "
+            shown.append(Text.assemble((shared, "dim"), " ", line(one["entity"])))
+        return [*shown, *notes(found)]
+
+    _show("RelatedEntities", {"id": record, "first": first}, lines, tenant, json)
 
 
 @app.command()
@@ -84,14 +140,32 @@ def expand(
     json: Json = False,
 ) -> None:
     """Show the best neighbours of a record that are not shown yet, and the relations that join them."""
-    _show("expand", {"record": record, "loaded": loaded or [], "first": first, "tenant": tenant}, json=json)
+
+    def lines(found: Mapping[str, Any]) -> list[Text]:
+        id_ = found["record"]["id"]
+        predicates = {
+            one["targetId" if one["sourceId"] == id_ else "sourceId"]: one[
+                "predicate" if one["sourceId"] == id_ else "inverse"
+            ]
+            for one in reversed(found["relations"])
+        }
+        shown = [line(found["record"])]
+        for one in found["neighbours"]:
+            label = (f"  {predicates[one['record']['id']].replace('_', ' ')} ", "dim")
+            hint = (f"   {'a hub' if one['hub'] else str(one['more']) + ' more'}", "dim")
+            shown.append(Text.assemble(label, " ", line(one["record"]), hint))
+        return [*shown, *notes(found)]
+
+    _show("Expand", {"id": record, "loadedIds": loaded or [], "first": first}, lines, tenant, json)
 
 
-def _show(question: str, given: dict[str, Any], *, json: bool) -> None:
-    """Print the answer to a question of `explore_answers`."""
-    found = answer_to(question, given)
+def _show(
+    operation: str, variables: dict[str, Any], lines: Callable[[Any], list[Text]], tenant: str, json: bool
+) -> None:
+    """Print the answer to an operation with one field, for people as the `lines` of its value."""
+    data = answer_to(operation, variables, tenant=tenant, full=json)
+    shown = lines(*data.values())
     if json:
-        print_json(found["document"])
-        return
-    for one in found["lines"]:
-        people.print(text_of(one), soft_wrap=True)
+        print_json(data)
+    else:
+        print_lines(shown)

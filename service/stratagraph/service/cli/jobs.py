@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Column
 
-from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.output import folding_table, instant, people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ SHOWN = 200  # rows that are set aside, listed at once
 def list_(json: Json = False) -> None:
     """List every job with its last run, what that run did, and its next run."""
 
-    found = answer_to("jobs", {})["document"]
+    found = with_runtime(_listed, makes_store=False)
     if json:
         print_json(found)
         return
@@ -42,7 +40,7 @@ def list_(json: Json = False) -> None:
         table.add_row(
             one["name"],
             f"{one['interval_s']:g} s",
-            f"{instant(one['finished_at']):%m-%d %H:%M:%S}" if one["finished_at"] else "never",
+            f"{one['finished_at']:%m-%d %H:%M:%S}" if one["finished_at"] else "never",
             result + aside,
             _next_run(one),
         )
@@ -54,20 +52,18 @@ def list_(json: Json = False) -> None:
         )
 
 
-async def listed(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer `jobs list`."""
+async def _listed(runtime: Runtime) -> list[dict[str, Any]]:
     from stratagraph.memory.embedding.filling import JOB as EMBED
     from stratagraph.store.search.embeddings import list_models
 
     await runtime.jobs.leases.register({name: job.config.first_pause_s for name, job in runtime.jobs.jobs.items()})
     states = {state.name: state for state in await runtime.jobs.leases.states()}
     embedding = [_progress(one) for one in await list_models(runtime.database)]
-    document = [
+    return [
         {**_as_json(states[name]), "summary": job.summary, "interval_s": job.config.interval_s}
         | ({"embedding": embedding} if name == EMBED else {})
         for name, job in runtime.jobs.jobs.items()
     ]
-    return {"document": document}
 
 
 @app.command("run")
@@ -103,7 +99,16 @@ def set_aside(
 ) -> None:
     """List the rows that jobs could not process: the stage that failed, why, and when each is tried again."""
 
-    found = answer_to("set-aside", {"job": job})["document"]
+    async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        from stratagraph.store.jobs.set_aside import list_set_aside
+        from stratagraph.store.postgres.database import Role
+
+        if job is not None:
+            _require_job(runtime, job)
+        async with runtime.database.background(Role.JOBS) as connection:
+            return [asdict(row) for row in await list_set_aside(connection, job=job, limit=SHOWN)]
+
+    found = with_runtime(work, makes_store=False)
     if json:
         print_json(found)
         return
@@ -113,19 +118,7 @@ def set_aside(
     for one in found:
         stage = f" {one['stage']}" if one["stage"] else ""
         people.print(f"{one['job']}{stage}  {one['id']}  {one['error']}", soft_wrap=True, highlight=False)
-        people.print(f"    attempt {one['attempts']}, not tried before {instant(one['next_try_at']):%Y-%m-%d %H:%M:%S}")
-
-
-async def rows_set_aside(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer `jobs set-aside`. Raises InvalidInput for a job that does not exist."""
-    from stratagraph.store.jobs.set_aside import list_set_aside
-    from stratagraph.store.postgres.database import Role
-
-    if given["job"] is not None:
-        _require_job(runtime, given["job"])
-    async with runtime.database.background(Role.JOBS) as connection:
-        rows = await list_set_aside(connection, job=given["job"], limit=SHOWN)
-    return {"document": [asdict(row) for row in rows]}
+        people.print(f"    attempt {one['attempts']}, not tried before {one['next_try_at']:%Y-%m-%d %H:%M:%S}")
 
 
 def _require_job(runtime: Runtime, name: str) -> None:
@@ -149,7 +142,7 @@ def _progress(model: EmbeddingModel) -> dict[str, Any]:
 def _next_run(one: dict[str, Any]) -> str:
     if one["is_running"]:
         return "running"
-    return f"{instant(one['next_run_at']):%m-%d %H:%M:%S}" if one["next_run_at"] is not None else "paused"
+    return f"{one['next_run_at']:%m-%d %H:%M:%S}" if one["next_run_at"] is not None else "paused"
 
 
 def _as_json(state: JobState) -> dict[str, Any]:

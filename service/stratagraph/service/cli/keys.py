@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json
-from stratagraph.service.cli.output import errors, folding_table, instant, people, print_json
+from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
 from stratagraph.store.keys.sealing.master import MasterKey, from_file, from_hook
 from stratagraph.store.keys.sealing.master import generate as new_master_key
 from stratagraph.store.model.clock import SystemClock
@@ -43,7 +41,10 @@ def generate() -> None:
 def list_(json: Json = False) -> None:
     """List the data keys of each tenant: age, the master key that wraps each, and the rows that each encrypts."""
 
-    uses = answer_to("keys", {})["document"]
+    async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        return [asdict(use) for use in await _rotation(runtime).list_keys()]
+
+    uses = with_runtime(work, makes_store=False)
     if json:
         print_json(uses)
         return
@@ -53,7 +54,7 @@ def list_(json: Json = False) -> None:
         table.add_row(
             use["tenant"],
             str(use["id"]),
-            f"{(now - instant(use['created_at'])).days} days",
+            f"{(now - use['created_at']).days} days",
             use["wrapped_by"],
             *(str(use["rows"].get(kind, 0)) for kind in KINDS),
             "newest" if use["newest"] else "old; `stratagraph keys rotate` replaces it",
@@ -61,11 +62,6 @@ def list_(json: Json = False) -> None:
     people.print(table)
     if not uses:
         people.print("No keys yet: a tenant's first key is made when its first record to be encrypted is stored.")
-
-
-async def listed(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer `keys list`."""
-    return {"document": [asdict(use) for use in await _rotation(runtime).list_keys()]}
 
 
 @app.command()

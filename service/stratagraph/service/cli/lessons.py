@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.options import Json, RecordId, Tenant
+from stratagraph.service.cli.options import Json, RecordId, Tenant, Why
 from stratagraph.service.cli.output import people, print_json
-from stratagraph.service.cli.styled_lines import text_of
+from stratagraph.service.cli.revise import revise
+from stratagraph.service.cli.show import line, print_lines
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.errors import InvalidInput
 
 app = typer.Typer(
     help="Learn lessons from mistakes, and manage them. `stratagraph playbook` prints them for a prompt."
@@ -24,7 +28,7 @@ app = typer.Typer(
 Scope = Annotated[str | None, typer.Option(help="Scope of the lessons.")]
 Tokens = Annotated[int, typer.Option(help="Maximum number of tokens of the text, 64 to 32,000.")]
 Limit = Annotated[int, typer.Option(help="Maximum number of lessons, 1 to 50.")]
-Why = Annotated[str, typer.Option(help="Reason; kept in the audit log.")]
+WINDOWS = ("today", "week", "all")
 
 
 @app.command()
@@ -48,29 +52,28 @@ def learn(
     json: Json = False,
 ) -> None:
     """Learn a lesson from a mistake, or merge it with a known one."""
-    given = {
+    request = {
         "task": task,
         "solution": solution,
         "mistake": mistake,
         "trigger": trigger,
-        "anti_pattern": anti_pattern,
-        "correct_pattern": correct_pattern,
-        "code_example": code_example,
-        "domains": domain or [],
+        "antiPattern": anti_pattern,
+        "correctPattern": correct_pattern,
+        "codeExample": code_example,
+        "domains": domain,
         "confidence": confidence,
         "source": source,
         "verified": verified,
         "scope": scope,
-        "sensitivity": sensitivity,
-        "tenant": tenant,
+        "sensitivity": Sensitivity.parse(sensitivity, path=["--sensitivity"]).name if sensitivity is not None else None,
     }
-    found = answer_to("lessons learn", given)
-    done = found["document"]
+    data = answer_to("LearnLesson", {"input": request}, tenant=tenant, full=json)
     if json:
-        print_json(done)
+        print_json(data)
         return
-    people.print("merged with" if done["merged"] else "learned", text_of(found["line"]), soft_wrap=True)
-    for id_ in done["retired"]:
+    done = data["learnLesson"]
+    people.print("merged with" if done["merged"] else "learned", line(done["lesson"]), soft_wrap=True)
+    for id_ in done["retiredIds"]:
         people.print(f"retired {id_}", highlight=False)
 
 
@@ -89,24 +92,22 @@ def list_(
     json: Json = False,
 ) -> None:
     """List lessons: the last learned first or, with a query, the best first."""
+    if window not in WINDOWS:
+        raise InvalidInput(f"--window: {shown(window)} is not {', '.join(WINDOWS)}", path=["--window"])
     given = {
         "query": query,
         "scope": scope,
-        "window": window,
-        "time_zone": time_zone if time_zone is not None else local_zone(),
+        "window": window.upper(),
+        "timeZone": time_zone if time_zone is not None else local_zone(),
         "source": source,
         "trigger": trigger,
         "first": first,
-        "tenant": tenant,
     }
-    found = answer_to("lessons list", given)
+    data = answer_to("Lessons", given, tenant=tenant, full=json)
     if json:
-        print_json(found["document"])
+        print_json(data)
         return
-    for line in found["lines"]:
-        people.print(text_of(line), soft_wrap=True)
-    if not found["lines"]:
-        people.print("no lessons")
+    print_lines([line(one) for one in data["lessons"]] or [Text("no lessons")])
 
 
 @app.command()
@@ -114,8 +115,8 @@ def failures(
     scope: Scope = None, limit: Limit = 10, tokens: Tokens = 1_000, tenant: Tenant = "default", json: Json = False
 ) -> None:
     """Print the last mistakes as text for a prompt."""
-    given = {"scope": scope, "limit": limit, "tokens": tokens, "tenant": tenant}
-    _print_text(answer_to("lessons failures", given)["document"], json=json)
+    given = {"scope": scope, "limit": limit, "tokenBudget": tokens}
+    _print_text(answer_to("RecentFailures", given, tenant=tenant), json=json)
 
 
 @app.command()
@@ -127,13 +128,13 @@ def verify(
     json: Json = False,
 ) -> None:
     """Note that a lesson was verified, or could not be."""
-    _print_revised("lessons verify", {"record": record_id, "verified": not failed, "why": why, "tenant": tenant}, json)
+    revise("VerifyLesson", {"recordId": record_id, "verified": not failed, "rationale": why}, tenant, json)
 
 
 @app.command()
 def remove(record_id: RecordId, why: Why, tenant: Tenant = "default", json: Json = False) -> None:
     """Remove a lesson that is wrong. It stays as history."""
-    _print_revised("lessons remove", {"record": record_id, "why": why, "tenant": tenant}, json)
+    revise("RemoveLesson", {"recordId": record_id, "rationale": why}, tenant, json)
 
 
 @app.command()
@@ -143,8 +144,7 @@ def credit(
     json: Json = False,
 ) -> None:
     """Credit the lessons that `stratagraph playbook` printed recently as helpful, each once."""
-    done = answer_to("lessons credit", {"seconds": seconds, "tenant": tenant})["document"]
-    _print_ids("credited", done["credited"], done, json)
+    _print_ids("credited", answer_to("CreditLessons", {"input": {"windowSeconds": seconds}}, tenant=tenant), json)
 
 
 @app.command()
@@ -156,9 +156,8 @@ def retire(
     json: Json = False,
 ) -> None:
     """Retire the least useful part of the lessons that are often retrieved and hardly ever help."""
-    given = {"scope": scope, "min_retrievals": min_retrievals, "fraction": fraction, "tenant": tenant}
-    done = answer_to("lessons retire", given)["document"]
-    _print_ids("retired", done["retired"], done, json)
+    given = {"scope": scope, "minRetrievals": min_retrievals, "fraction": fraction}
+    _print_ids("retired", answer_to("RetireLessons", {"input": given}, tenant=tenant), json)
 
 
 def playbook(
@@ -174,15 +173,8 @@ def playbook(
 
     Example: stratagraph playbook "deploy the login service"
     """
-    given = {
-        "query": query,
-        "scope": scope,
-        "limit": limit,
-        "tokens": tokens,
-        "count": not no_count,
-        "tenant": tenant,
-    }
-    _print_text(answer_to("playbook", given)["document"], json=json)
+    given = {"query": query, "scope": scope, "limit": limit, "tokenBudget": tokens, "recordRetrievals": not no_count}
+    _print_text(answer_to("Playbook", given, tenant=tenant), json=json)
 
 
 def local_zone() -> str:
@@ -196,26 +188,22 @@ def local_zone() -> str:
     return f"{offset[:3]}:{offset[3:5]}"
 
 
-def _print_text(document: dict[str, str], *, json: bool) -> None:
+def _print_text(data: dict[str, str], *, json: bool) -> None:
+    """Print the answer to an operation with one field, which is a text."""
+    (text,) = data.values()
     if json:
-        print_json(document)
-    elif document["text"]:
-        people.print(Text(document["text"]), soft_wrap=True)
+        print_json(data)
+    elif text:
+        people.print(Text(text), soft_wrap=True)
 
 
-def _print_revised(question: str, given: dict[str, object], json: bool) -> None:
-    found = answer_to(question, given)
+def _print_ids(label: str, data: dict[str, Any], json: bool) -> None:
+    """Print the answer to an operation with one field, which is a LessonsChanged."""
+    (changed,) = data.values()
     if json:
-        print_json(found["document"])
-    else:
-        people.print(text_of(found["line"]), soft_wrap=True)
-
-
-def _print_ids(label: str, ids: list[str], document: object, json: bool) -> None:
-    if json:
-        print_json(document)
+        print_json(data)
         return
-    for id_ in ids:
+    for id_ in changed["lessonIds"]:
         people.print(f"{label} {id_}", highlight=False)
-    if not ids:
+    if not changed["lessonIds"]:
         people.print(f"none {label}")

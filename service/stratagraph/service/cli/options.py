@@ -1,13 +1,55 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the reading of their values."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
 
+import orjson
 import typer
+
+from stratagraph.store.model.error_values import json_type, shown
+from stratagraph.store.model.errors import InvalidInput
 
 Tenant = Annotated[str, typer.Option("--tenant", help="Name of the tenant whose records are read or changed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and no progress bar.")]
 RecordId = Annotated[
     str, typer.Argument(metavar="RECORD_ID", help="Id of the record, a UUID as `ask --json` prints it.")
 ]
+Why = Annotated[str, typer.Option("--why", help="The reason; the audit log stores it.")]
+
+
+def text_given(value: str, name: str) -> str:
+    """Return a value given as text, as @FILE, or as - for standard input. `name` is the option, for errors."""
+    try:
+        return sys.stdin.read() if value == "-" else Path(value[1:]).read_text() if value.startswith("@") else value
+    except OSError as error:
+        raise InvalidInput(
+            f"{name}: {value[1:]} cannot be read: {error.strerror}; name a readable file after the @", path=[name]
+        ) from error
+
+
+def object_given(value: str, name: str) -> dict[str, Any]:
+    """Return a JSON object, given as for `text_given`."""
+    try:
+        found = orjson.loads(text_given(value, name))
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput(
+            f"{name}: not valid JSON: {error}; give an object as text, @FILE, or - for standard input", path=[name]
+        ) from error
+    if not isinstance(found, dict):
+        raise InvalidInput(f"{name}: must be a JSON object, not {json_type(found)}", path=[name])
+    return found
+
+
+def instant_given(value: str, name: str) -> str:
+    """Return an instant as RFC 3339, in UTC where it has no offset. Raises InvalidInput if it is none."""
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        raise InvalidInput(
+            f"{name}: {shown(value)} is not an instant; write one such as 2026-11-21T12:00:00Z", path=[name]
+        ) from None
+    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).isoformat()

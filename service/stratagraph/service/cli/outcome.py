@@ -9,6 +9,7 @@ import typer
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import people, print_json
+from stratagraph.store.model.enums import Outcome
 
 
 def outcome(
@@ -29,21 +30,21 @@ def outcome(
 
     Example: stratagraph outcome 01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e success --used 01980d6e-…
     """
-    given = {
-        "retrieval": retrieval_id,
-        "outcome": outcome,
-        "used": used or [],
-        "latency_ms": latency_ms,
-        "tenant": tenant,
+    report = {
+        "retrievalId": retrieval_id,
+        "outcome": Outcome.parse(outcome, path=["OUTCOME"]).name,
+        "usedRecordIds": used or [],
+        "latencyMs": latency_ms,
     }
-    done = answer_to("outcome", given)["document"]
+    data = answer_to("ReportOutcome", {"input": report}, tenant=tenant)
     if json:
-        print_json(done)
+        print_json(data)
         return
+    done = data["reportOutcome"]
     if done["replayed"]:
         people.print("reported before; nothing was changed again")
-    for label in ("reinforced", "penalized", "skipped"):
-        for id_ in done[label]:
-            people.print(f"{label:<10} {id_}", highlight=False)
-    if not any(done[label] for label in ("reinforced", "penalized", "skipped")):
+    changed = [(label, id_) for label in ("reinforced", "penalized", "skipped") for id_ in done[f"{label}Ids"]]
+    for label, id_ in changed:
+        people.print(f"{label:<10} {id_}", highlight=False)
+    if not changed:
         people.print("reported; no salience was changed")

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
-from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.errors import Misconfigured, StratagraphError
 from stratagraph.store.model.shown_text import as_json_escapes, shown_text
 
 if TYPE_CHECKING:
@@ -72,9 +72,14 @@ def folding_table(*columns: str | Column, title: str | None = None) -> LiteralTa
     return LiteralTable(*folded, title=title, title_justify="left")
 
 
-def instant(text: str) -> datetime:
-    """Return an instant of an answer, which is JSON."""
-    return datetime.fromisoformat(text)
+def minute(text: str) -> str:
+    """Return an instant of an answer to the minute, as it is shown."""
+    return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
+
+
+def second(text: str) -> str:
+    """Return an instant of an answer to the second, as it is shown."""
+    return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M:%S}"
 
 
 def print_json(value: Any) -> None:
@@ -82,16 +87,25 @@ def print_json(value: Any) -> None:
     typer.echo(as_json_escapes(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()))
 
 
-def with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
-    """Run `work` and return its result; start the embedded Postgres for it unless a service already runs it."""
+def with_runtime(work: Callable[[Runtime], Awaitable[T]], *, makes_store: bool = True) -> T:
+    """Run `work` and return its result; start the embedded Postgres for it unless a service already runs it.
+
+    Raises Misconfigured where the data directory has no store yet, unless the command `makes_store`.
+    """
     # Imported here because it takes a second, and a command that asks the running service does without it.
     import asyncio
 
+    from stratagraph.service.embedded_postgres import EmbeddedPostgres
     from stratagraph.service.logs import set_up_logs
     from stratagraph.service.runtime import open_runtime
     from stratagraph.service.settings import Settings
 
     settings = Settings.load()
+    if not makes_store and settings.database_url is None and not EmbeddedPostgres(settings.data_dir).had_data():
+        raise Misconfigured(
+            f"There is no store in {settings.data_dir}. Start one with `stratagraph serve`, or name the directory of"
+            " the one that you mean with STRATAGRAPH_DATA_DIR."
+        )
     set_up_logs(settings.log_level if settings.log_level != "info" else "warning")
 
     async def run() -> T:

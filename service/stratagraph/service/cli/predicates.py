@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, Tenant
-from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, people, print_json
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.fact_predicates import OBJECT_KINDS, FactPredicate
-from stratagraph.store.model.trust import SINGLE_USER
-
-if TYPE_CHECKING:
-    from stratagraph.memory.predicates import RegisteredPredicate
-    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="List and register the predicates of facts: what their objects are, and whether a subject has one value at a"
@@ -26,32 +18,25 @@ app = typer.Typer(
     "\n\nExample: stratagraph predicates set reports_to --single-valued --object entity",
     no_args_is_help=True,
 )
-ANY = "any"
+OBJECTS = ("entity", "literal", "any")
 
 
 @app.command("list")
 def list_(tenant: Tenant = "default", json: Json = False) -> None:
     """List the registered predicates: those of the tenant, and the built-in ones that it has not replaced."""
-
-    found = answer_to("predicates", {"tenant": tenant})["document"]
+    data = answer_to("Predicates", {}, tenant=tenant)
     if json:
-        print_json(found)
+        print_json(data)
         return
     table = folding_table("predicate", "values at a time", "objects", "registered by")
-    for one in found:
+    for one in data["predicates"]:
         table.add_row(
             one["name"],
-            "one" if one["single_valued"] else "any number",
-            one["object_kind"] or ANY,
-            "built in" if one["built_in"] else "the tenant",
+            "one" if one["singleValued"] else "any number",
+            one["objectKind"].lower(),
+            "built in" if one["builtIn"] else "the tenant",
         )
     people.print(table)
-
-
-async def listed(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer `predicates list`."""
-    found = await runtime.predicates.list(replace(SINGLE_USER, tenant=given["tenant"]))
-    return {"document": [_as_json(one) for one in found]}
 
 
 @app.command("set")
@@ -66,32 +51,20 @@ def set_(
     ] = False,
     objects: Annotated[
         str, typer.Option("--object", help="What its objects are: entity, literal, or any to judge each by its form.")
-    ] = ANY,
+    ] = "any",
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
     """Register a predicate for the tenant; the registration replaces an earlier or built-in one."""
-    if objects not in (*OBJECT_KINDS, ANY):
+    if objects not in OBJECTS:
         raise InvalidInput(f"--object: {shown(objects)} is not entity, literal or any", path=["--object"])
-    predicate = FactPredicate(single_valued=single_valued, object_kind=None if objects == ANY else objects)
-
-    async def work(runtime: Runtime) -> RegisteredPredicate:
-        return await runtime.predicates.set(replace(SINGLE_USER, tenant=tenant), name, predicate)
-
-    done = with_runtime(work)
+    given = {"name": name, "singleValued": single_valued, "objectKind": objects.upper()}
+    data = answer_to("SetPredicate", {"input": given}, tenant=tenant)
     if json:
-        print_json(_as_json(done))
+        print_json(data)
         return
+    done = data["setPredicate"]["predicate"]
     people.print(
-        f"{done.name} has {'one value' if single_valued else 'any number of values'} at a time; its objects:"
-        f" {done.predicate.object_kind or ANY}. Subjects that have facts with it already keep the number of values."
+        f"{done['name']} has {'one value' if done['singleValued'] else 'any number of values'} at a time; its objects:"
+        f" {done['objectKind'].lower()}. Subjects that have facts with it already keep the number of values."
     )
-
-
-def _as_json(one: RegisteredPredicate) -> dict[str, object]:
-    return {
-        "name": one.name,
-        "single_valued": one.predicate.single_valued,
-        "object_kind": one.predicate.object_kind,
-        "built_in": not one.is_own,
-    }

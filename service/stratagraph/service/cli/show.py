@@ -1,101 +1,79 @@
-"""Print records and revisions, for the commands that show them."""
+"""Lines that show the records of an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import Any
 
 from rich.markup import escape
 from rich.text import Text
 
-from stratagraph.service.cli.output import people
-from stratagraph.store.model.clock import rfc3339
-from stratagraph.store.model.enums import RecordState
-from stratagraph.store.model.records import MemoryRecord
+from stratagraph.service.cli.output import LiteralTable, folding_table, people, second
 
-if TYPE_CHECKING:
-    from stratagraph.memory.revise.service import Revised
-
-_COLOURS = {
-    RecordState.ACTIVE: "green",
-    RecordState.CONTESTED: "yellow",
-    RecordState.SUPERSEDED: "dim",
-    RecordState.RETRACTED: "red",
-}
+_COLOURS = {"ACTIVE": "green", "CONTESTED": "yellow", "SUPERSEDED": "dim", "RETRACTED": "red"}
+Record = Mapping[str, Any]  # the fields of the fragment `Shown`
 
 
-def line(record: MemoryRecord) -> Text:
+def line(record: Record) -> Text:
     """Format a record as one line: state, type, name, conditions and validity, id, version, salience."""
-    from stratagraph.memory.qualifiers import validity_qualifiers
-
     text = Text.assemble(
-        (f"{record.state.label:<10}", _COLOURS[record.state]),
-        (f" {record.type.label} ", "cyan"),
-        record.name or "(redacted)",
+        (f"{record['state'].lower():<10}", _COLOURS[record["state"]]),
+        (f" {record['type'].lower()} ", "cyan"),
+        record["name"] or "(redacted)",
     )
-    if found := validity_qualifiers(record):
+    if found := validity(record):
         text.append(f" ({', '.join(found)})", style="yellow")
-    text.append(f"  {record.id} v{record.version} salience {record.salience:.3f}", style="dim")
+    text.append(f"  {record['id']} v{record['version']} salience {record['salience']:.3f}", style="dim")
     return text
 
 
-def as_json(record: MemoryRecord) -> Mapping[str, object]:
-    """Return the fields of a record that commands print with --json."""
-    return {
-        "id": record.id,
-        "type": record.type.label,
-        "state": record.state.label,
-        "version": record.version,
-        "scope": record.scope,
-        "sensitivity": record.sensitivity.label,
-        "salience": record.salience,
-        "confidence": record.confidence,
-        "name": record.name,
-        "payload": record.payload,
-        "occurred_at": rfc3339(record.occurred_at),
-        "updated_at": rfc3339(record.updated_at),
-        **validity_json(record),
-    }
+def validity(record: Record) -> list[str]:
+    """Return under which conditions and in which interval a fact holds, each a phrase."""
+    start, end = (datetime.fromisoformat(at) if at else None for at in (record["validFrom"], record["validTo"]))
+    if not (record["conditions"] or start or end):
+        return []
+    from stratagraph.memory.qualifiers import validity_phrases
+
+    return validity_phrases(record["conditions"], start, end)
 
 
-def validity_json(record: MemoryRecord) -> dict[str, object]:
-    """Return the fields for the conditions and the effective validity of a fact, null where there is none."""
-    return {
-        "conditions": record.conditions,
-        "valid_from": rfc3339(record.valid_from) if record.valid_from is not None else None,
-        "valid_to": rfc3339(record.valid_to) if record.valid_to is not None else None,
-    }
+def audit_table(entries: list[Mapping[str, Any]], *, title: str | None = None) -> LiteralTable:
+    """Return a table of entries of the audit log."""
+    table = folding_table("when", "what", "who", "why", title=title)
+    for one in entries:
+        table.add_row(second(one["timestamp"]), one["action"], one["actor"], one["rationale"] or "")
+    return table
 
 
-def print_revised(revised: Revised) -> None:
-    """Print the result of a revision: the current record first, then the other records that changed."""
-    people.print(line(revised.record), soft_wrap=True)
-    effects = {change.record.id: change.effect for change in revised.changes}
-    for record in revised.records:
-        if record.id != revised.record.id:
-            what = f"  {effects[record.id]} " if record.id in effects else "  and "
+def notes(answer: Mapping[str, Any]) -> list[Text]:
+    """Return a line of what cut an answer, and why it is not from the preferred engine; none where neither is so."""
+    limits = [*answer["reached"], *(["first"] if answer.get("hasMore") else [])]
+    found = [f"cut off by the limit of {', '.join(limits)}"] if limits else []
+    if answer["freshness"]["fallback"]:
+        found.append(f"answered in SQL: {answer['freshness']['fallback']}")
+    return [Text("; ".join(found), style="dim")] if found else []
+
+
+def print_lines(lines: list[Text]) -> None:
+    """Print lines, none of them folded."""
+    for one in lines:
+        people.print(one, soft_wrap=True)
+
+
+def print_revised(revised: Mapping[str, Any]) -> None:
+    """Print a RevisionSuccess: the current record first, then the other records that changed."""
+    people.print(line(revised["record"]), soft_wrap=True)
+    effects = {change["record"]["id"]: change["effect"].lower() for change in revised["receipt"]["changes"]}
+    for record in revised["records"]:
+        if record["id"] != revised["record"]["id"]:
+            what = f"  {effects[record['id']]} " if record["id"] in effects else "  and "
             people.print(Text(what, style="dim"), line(record), sep="", soft_wrap=True)
-    if revised.queued:
+    if revised["queued"]:
         people.print(
-            f"  {revised.queued} derived records are queued for re-evaluation by the service (`stratagraph serve`)"
+            f"  {revised['queued']} derived records are queued for re-evaluation by the service (`stratagraph serve`)"
         )
-    if revised.replayed:
+    if revised["replayed"]:
         people.print(
             escape("  (replayed: a request with the same idempotency key had already made this change)"), style="dim"
         )
-
-
-def revised_json(revised: Revised) -> Mapping[str, object]:
-    """Return the JSON form of a revision's result."""
-    return {
-        "record": as_json(revised.record),
-        "records": [as_json(record) for record in revised.records],
-        "edges": [
-            {"predicate": edge.predicate, "source": edge.source, "target": edge.target} for edge in revised.edges
-        ],
-        "candidate_id": revised.candidate,
-        "sequence": revised.sequence,
-        "changes": [{"record": change.record.id, "effect": change.effect} for change in revised.changes],
-        "queued": revised.queued,
-        "replayed": revised.replayed,
-    }

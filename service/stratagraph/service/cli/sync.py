@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stratagraph.service.cli import dead_letters, verify
-from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.mirror import new_worker, no_mirror, tenant_number
-from stratagraph.service.cli.output import LiteralTable, instant, people, print_error, print_json, with_runtime
+from stratagraph.service.cli.output import LiteralTable, people, print_error, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
 from stratagraph.service.cli.verify import Json, Tenant
 
@@ -96,15 +94,15 @@ def status(json: Json = False) -> None:
 
     Exits 1 if the mirror cannot be reached.
     """
-    found = answer_to("sync status", {})["document"]
+    found = with_runtime(_state, makes_store=False)
     if json:
         print_json(found)
         return
     _print_status(found)
 
 
-async def state(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer `sync status`. Raises MirrorUnavailable if the mirror cannot be reached."""
+async def _state(runtime: Runtime) -> dict[str, Any]:
+    """Return what `sync status` prints. Raises MirrorUnavailable if the mirror cannot be reached."""
     from stratagraph.graph_sync.worker import CONSUMER
     from stratagraph.store.mirror.scrubs import Scrubs
     from stratagraph.store.mirror.source import MirrorSource
@@ -118,7 +116,7 @@ async def state(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
     lag = await runtime.feed.lag()
     scrub = await Scrubs(runtime.database, CONSUMER).report()
     status = await read_mirror_status(runtime.database, CONSUMER)
-    document = {
+    return {
         "uri": runtime.mirror.uri,
         "lag_changes": lag.changes if lag else None,
         "lag_seconds": lag.seconds if lag else None,
@@ -133,7 +131,6 @@ async def state(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
         "neo4j": {"records": nodes, "relations": edges},
         "equal_counts": (records, relations) == (nodes, edges),
     }
-    return {"document": document}
 
 
 def _print_status(found: dict[str, Any]) -> None:
@@ -160,7 +157,7 @@ def _print_status(found: dict[str, Any]) -> None:
         if generation["rewound_at"] is not None:
             still = "; not all are applied yet" if generation["state"] == "rewinding" else ""
             people.print(
-                f"An old copy, rewound at {instant(generation['rewound_at']):%Y-%m-%d %H:%M:%S}:"
+                f"An old copy, rewound at {generation['rewound_at']:%Y-%m-%d %H:%M:%S}:"
                 f" {generation['rewound_changes']:,} changes applied again{still}",
                 highlight=False,
             )
@@ -171,14 +168,14 @@ def _print_status(found: dict[str, Any]) -> None:
         people.print("The first scrub is not complete; to compare everything now: `stratagraph sync verify --deep`.")
     else:
         people.print(
-            f"Last scrub completed {_ago(check['seconds_ago'])} at {instant(check['at']):%Y-%m-%d %H:%M:%S}, in"
+            f"Last scrub completed {_ago(check['seconds_ago'])} at {check['at']:%Y-%m-%d %H:%M:%S}, in"
             f" {check['took_seconds']:.0f} s, {check['rows']:,} rows, nodes and relationships:"
             f" {describe_drift(check['drift'] or {})}"
             if check["took_seconds"] is not None
             else f"Last scrub completed {_ago(check['seconds_ago'])}: {describe_drift(check['drift'] or {})}"
         )
     if check is not None and check["next_began_at"] is not None:
-        since = (datetime.now(UTC) - instant(check["next_began_at"])).total_seconds()
+        since = (datetime.now(UTC) - check["next_began_at"]).total_seconds()
         people.print(
             f"Present scrub began {_ago(since)}: {check['next_rows']:,} compared;"
             f" {describe_drift(check['found_since'])}",
