@@ -19,7 +19,7 @@ from sqlalchemy import Column, Table
 from sqlalchemy.dialects.postgresql import JSONB
 
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.schema import tables
 
 CHUNK = 1_000  # rows in one INSERT
 # In an order that satisfies the foreign keys.

@@ -19,8 +19,8 @@ from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivit
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import DAY, HALF_LIFE_S, Decay
 from stratagraph.store.model.words import record_terms
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.entities import name_key
 from stratagraph.store.records.fact_keys import FactEntities, Slot, fact_keys, slot_of
 from stratagraph.store.records.facts import lock_slots

@@ -9,8 +9,8 @@ from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
 from stratagraph.memory.learning.runs import ConsolidationRuns
-from stratagraph.memory.measures import Measures
-from stratagraph.memory.predicates import Predicates
+from stratagraph.memory.records.measures import Measures
+from stratagraph.memory.records.predicates import Predicates
 from stratagraph.store.model.trust import Trust
 
 

@@ -14,10 +14,10 @@ import pytest
 from fix_jobs import server_of
 from fix_memory import Memory, trust_of
 
-from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.memory.erase.service import Erasure
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.revise.request import Supersede
 from stratagraph.service.embedded_postgres import postgres_binaries
 from stratagraph.store.artifacts.blobs import Blobs

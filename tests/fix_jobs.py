@@ -11,12 +11,12 @@ from obstore.store import MemoryStore
 
 from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.registry import build_jobs
-from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.learning.extraction.extractor import Extractor
 from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.frame import Learning
 from stratagraph.memory.learning.stage import StageReport
 from stratagraph.memory.learning.stages import build_stages, build_sweeps
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.artifacts.blobs import Blobs
 
 

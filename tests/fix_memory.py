@@ -25,7 +25,6 @@ import pytest
 from obstore.store import MemoryStore
 from sqlalchemy import text
 
-from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
@@ -34,11 +33,12 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.feedback.service import Feedback
-from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lessons.service import Lessons
-from stratagraph.memory.linking import link_due
-from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.memory.records.forgetting import Forgetting
+from stratagraph.memory.records.lookup import Lookup
 from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.revise.linking import link_due
 from stratagraph.memory.revise.request import Revise
 from stratagraph.memory.revise.service import Revised, Revision
 from stratagraph.service.embedded_postgres import EmbeddedPostgres

@@ -21,8 +21,8 @@ from stratagraph.consolidation.jobs.retry_captures import RetryCaptures, RetryCa
 from stratagraph.memory.capture.failures import keep_failed
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.imports.traces import import_traces
-from stratagraph.memory.linking import link_due
-from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.memory.propagation.queue import reevaluate_due
+from stratagraph.memory.revise.linking import link_due
 from stratagraph.store.erasure.pruning import prune_due
 from stratagraph.store.model.enums import Sensitivity, SourceKind
 from stratagraph.store.model.errors import StratagraphError

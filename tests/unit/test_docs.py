@@ -38,7 +38,7 @@ from stratagraph.store.model.salience import (
     reinforced,
 )
 from stratagraph.store.postgres.database import Role
-from stratagraph.store.postgres.tables import metadata
+from stratagraph.store.postgres.schema.tables import metadata
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

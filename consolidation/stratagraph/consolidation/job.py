@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock

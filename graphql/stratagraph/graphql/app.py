@@ -47,7 +47,7 @@ from stratagraph.graphql.request_log import RecordRequests
 from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.graphql.telemetry import Telemetry
-from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.model.errors import RateLimited, StratagraphError
 
 MAX_BODY_BYTES = 16 << 20  # bytes; room for a full batch of captures, refused before it is parsed

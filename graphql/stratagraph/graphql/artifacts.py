@@ -24,7 +24,7 @@ from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.failure import failure, refusal
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.masking import internal_error
-from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, StratagraphError
 from stratagraph.store.model.trust import Trust

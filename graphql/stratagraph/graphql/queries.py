@@ -29,7 +29,7 @@ from stratagraph.graphql.types.plans import PlanGraph
 from stratagraph.graphql.types.records import MemoryRecord, RecordConnection, RecordFilter
 from stratagraph.graphql.types.reevaluation import ImpactedRecord, Reevaluation, RevisionImpact
 from stratagraph.graphql.types.retrieve import RetrieveGraphInput, RetrieveGraphResult, RetrieveGraphSuccess
-from stratagraph.memory.cursors import MAX_PAGE
+from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.revise.service import MAX_WAITING
 from stratagraph.store.records.episode_timelines import LISTED_EVENTS
 

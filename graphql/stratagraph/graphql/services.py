@@ -11,13 +11,13 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
-from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
 from stratagraph.memory.learning.runs import ConsolidationRuns
 from stratagraph.memory.lessons.service import Lessons
-from stratagraph.memory.lookup import Lookup
-from stratagraph.memory.measures import Measures
-from stratagraph.memory.predicates import Predicates
+from stratagraph.memory.records.forgetting import Forgetting
+from stratagraph.memory.records.lookup import Lookup
+from stratagraph.memory.records.measures import Measures
+from stratagraph.memory.records.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.store.model.trust import Trust

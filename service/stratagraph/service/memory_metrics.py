@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from stratagraph.memory.measures import Measured
+from stratagraph.memory.records.measures import Measured
 from stratagraph.store.records.census import Census, Counts
 
 _FIFTHS = ("0.2", "0.4", "0.6", "0.8", "1")  # upper bounds of salience

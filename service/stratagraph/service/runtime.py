@@ -15,7 +15,6 @@ from stratagraph.consolidation.runner import Runner
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
 from stratagraph.graphql.services import Services
-from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
@@ -27,16 +26,17 @@ from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
-from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
 from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.frame import Learning
 from stratagraph.memory.learning.runs import ConsolidationRuns
 from stratagraph.memory.learning.stages import build_stages, build_sweeps
 from stratagraph.memory.lessons.service import Lessons
-from stratagraph.memory.lookup import Lookup
-from stratagraph.memory.measures import Measures
-from stratagraph.memory.predicates import Predicates
+from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.memory.records.forgetting import Forgetting
+from stratagraph.memory.records.lookup import Lookup
+from stratagraph.memory.records.measures import Measures
+from stratagraph.memory.records.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres

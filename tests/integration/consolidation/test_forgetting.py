@@ -26,7 +26,7 @@ from stratagraph.consolidation.jobs.prune import Prune, PruneConfig
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest, Retention
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.forgetting import Forgetting, Preview
+from stratagraph.memory.records.forgetting import Forgetting, Preview
 from stratagraph.memory.revise.request import Reinforce, Retract
 from stratagraph.store.erasure import pruning
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED, Pruned, lock_due, prune_due, schedule_learned

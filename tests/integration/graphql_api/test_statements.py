@@ -16,7 +16,7 @@ from stratagraph.graphql.limits.costs import FIELD
 from stratagraph.graphql.limits.estimate import estimate
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
-from stratagraph.memory.lookup import MAX_RELATIONS
+from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.records.inserting import NewRelation

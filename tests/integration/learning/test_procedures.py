@@ -16,8 +16,8 @@ from fix_memory import Memory, trust_of
 from stratagraph.consolidation.jobs.prune import Prune
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.feedback.request import OutcomeReport
-from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.learning.competence import skills
+from stratagraph.memory.records.forgetting import Forgetting
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED

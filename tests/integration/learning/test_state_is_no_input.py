@@ -30,8 +30,8 @@ from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.rfc import from_appendix, from_normative, to_appendix, to_normative
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.schema import tables
 
 Json = dict[str, Any]
 TOOLS = ("find", "book", "tell")

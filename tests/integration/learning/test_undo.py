@@ -13,8 +13,8 @@ from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.prune import Prune
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs, TrimLogsConfig
-from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.learning.runs import ConsolidationRun, RunState
+from stratagraph.memory.records.forgetting import Forgetting
 from stratagraph.memory.revise.request import Reinforce, Supersede
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
 from stratagraph.store.learning.changes import Kept

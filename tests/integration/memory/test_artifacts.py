@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from obstore.store import LocalStore, MemoryStore, ObjectStore
 
-from stratagraph.memory.artifacts import Artifacts, Fetched
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.records.artifacts import Artifacts, Fetched
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.artifacts.objects import GRACE, uri_of
 from stratagraph.store.artifacts.references import release_artifacts

@@ -16,7 +16,7 @@ from fix_memory import Memory, trust_of
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.records.lookup import Lookup
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve

@@ -22,8 +22,8 @@ from stratagraph.memory.capture import sharing
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.sharing import SharedTransactions
-from stratagraph.memory.linking import link_due
-from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.memory.propagation.queue import reevaluate_due
+from stratagraph.memory.revise.linking import link_due
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault

@@ -26,8 +26,8 @@ from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.changes import Effect
 from stratagraph.memory.erase.request import Erase
+from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.revise import contest, resolve_contest
 from stratagraph.memory.revise.request import Contest, Delete, Fork, ResolveContest, Retract, Supersede
 from stratagraph.memory.revise.service import Revised

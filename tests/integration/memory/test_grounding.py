@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from stratagraph.memory import propagation
-from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.memory.propagation import reevaluation as propagation
+from stratagraph.memory.propagation.queue import reevaluate_due
 from stratagraph.memory.revise.request import Contest, Delete, ResolveContest, Retract
 from stratagraph.store.model.enums import RecordState
 

@@ -10,12 +10,12 @@ from fix_memory import Memory, trust_of
 from noninterference.steps import RAISED
 from noninterference.stores import story_memory
 
-from stratagraph.memory import linking, propagation
 from stratagraph.memory.capture.failures import keep_failed
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.linking import link_due
+from stratagraph.memory.propagation import reevaluation as propagation
 from stratagraph.memory.revise import contest as contesting
-from stratagraph.memory.revise import merge_entities, rekeyed_facts
+from stratagraph.memory.revise import linking, merge_entities, rekeyed_facts
+from stratagraph.memory.revise.linking import link_due
 from stratagraph.memory.revise.request import Contest, Delete, Merge, ResolveContest, Retract
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, LimitExceeded

@@ -39,8 +39,6 @@ from model.names import fold_name
 from model.records import CURRENT, ENTITY, EVENT, FACT, shows
 from obstore.store import MemoryStore
 
-from stratagraph.memory import propagation
-from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
@@ -48,11 +46,13 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.erase.service import Erasure
-from stratagraph.memory.linking import link_due
-from stratagraph.memory.lookup import Lookup
-from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.memory.propagation import reevaluation as propagation
+from stratagraph.memory.propagation.queue import reevaluate_due
+from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.memory.records.lookup import Lookup
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.revise.linking import link_due
 from stratagraph.memory.revise.request import Merge, Revise, Unmerge
 from stratagraph.memory.revise.service import Revised, Revision
 from stratagraph.store.artifacts.blobs import Blobs

@@ -13,16 +13,16 @@ import pytest
 from fix_memory import Memory
 from sqlalchemy import text
 
-from stratagraph.memory import propagation
 from stratagraph.memory.capture import service as capture_service
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.erase.request import Erase
-from stratagraph.memory.linking import link_due
-from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.memory.propagation import reevaluation as propagation
+from stratagraph.memory.propagation.queue import reevaluate_due
 from stratagraph.memory.revise import service as revision_service
+from stratagraph.memory.revise.linking import link_due
 from stratagraph.memory.revise.request import (
     Contest,
     Delete,

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from obstore.store import MemoryStore
 from sqlalchemy import text
 
-from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.feedback.request import OutcomeReport
 from stratagraph.memory.lessons.request import LearnLesson
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Pin, VerifyLesson
 from stratagraph.store.artifacts.blobs import Blobs

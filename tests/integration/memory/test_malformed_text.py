@@ -11,7 +11,7 @@ from fix_memory import Memory
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.explore.service import Explore
-from stratagraph.memory.predicates import Predicates
+from stratagraph.memory.records.predicates import Predicates
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import ResolveContest, Retract, Revise, Unmerge
 from stratagraph.store.model.errors import InvalidInput

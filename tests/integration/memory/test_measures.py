@@ -14,7 +14,7 @@ from sqlalchemy import text
 from stratagraph.consolidation.jobs.take_census import TakeCensus, TakeCensusConfig
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.feedback.request import OutcomeReport
-from stratagraph.memory.measures import Measured, Measures
+from stratagraph.memory.records.measures import Measured, Measures
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest, Pin, Retract, Supersede
 from stratagraph.store.model.enums import MemoryType, Outcome, RecordState, Sensitivity, SourceKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fix_memory import Memory, trust_of
 
-from stratagraph.memory.predicates import MAX_NAME, Predicates
+from stratagraph.memory.records.predicates import MAX_NAME, Predicates
 from stratagraph.store.model.enums import Access, RecordState
 from stratagraph.store.model.errors import Forbidden, InvalidInput
 from stratagraph.store.model.fact_predicates import BUILT_IN, ENTITY, LITERAL, FactPredicate

@@ -9,7 +9,7 @@ from fix_memory import Memory
 
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.changes import Effect
+from stratagraph.memory.records.changes import Effect
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 from stratagraph.store.model.records import MemoryRecord
 

@@ -14,9 +14,9 @@ from sqlalchemy import text
 
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.changes import Effect
-from stratagraph.memory.propagation import BUDGET, reevaluate
-from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.memory.propagation.queue import reevaluate_due
+from stratagraph.memory.propagation.reevaluation import BUDGET, reevaluate
+from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.revise.merged_payloads import merged_entity
 from stratagraph.memory.revise.request import (
     Contest,

@@ -24,10 +24,10 @@ from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.erase.request import Erase
-from stratagraph.memory.masking import holds_mask
-from stratagraph.memory.predicates import Predicates
-from stratagraph.memory.qualifiers import qualifiers
+from stratagraph.memory.records.predicates import Predicates
+from stratagraph.memory.records.qualifiers import qualifiers
 from stratagraph.memory.revise.request import Contest, Fork, Merge, Retract, Supersede
+from stratagraph.memory.secrets.masking import holds_mask
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault

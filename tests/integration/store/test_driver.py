@@ -10,10 +10,10 @@ from fix_memory import Memory
 from sqlalchemy import func, select
 
 from stratagraph.store.model.errors import KeyCollision, StoreUnavailable
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.database import Bounds, Connection, savepoint
 from stratagraph.store.postgres.driver import Sending, Statement, send
+from stratagraph.store.postgres.schema import tables
 
 COUNT = Statement.of("SELECT count(*) AS n FROM fact_slot WHERE single_valued = :flag")
 

@@ -26,7 +26,7 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import WRITERS, Role
-from stratagraph.store.postgres.tables import lifecycle_history
+from stratagraph.store.postgres.schema.tables import lifecycle_history
 from stratagraph.store.records.past import Moment, Past
 
 # Commits of this actor wait for a lock that the test holds, which makes slow writers without a sleep.

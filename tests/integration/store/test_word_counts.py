@@ -25,9 +25,9 @@ from stratagraph.memory.erase.request import Erase
 from stratagraph.store.model.enums import Sensitivity, SourceKind
 from stratagraph.store.model.errors import StatementFailed
 from stratagraph.store.model.words import query_terms
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Bounds, Role
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.search.word_counts import WordCounter
 from stratagraph.store.search.word_indexing import MERGED_AT_ONCE

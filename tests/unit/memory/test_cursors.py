@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.cursors import decode_version, encode_version
+from stratagraph.memory.records.cursors import decode_version, encode_version
 from stratagraph.store.model.errors import InvalidInput
 
 LARGEST = 2**31 - 1  # that the columns hold

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import records
 
 from stratagraph.memory.capture.caption import plan_caption
-from stratagraph.memory.qualifiers import CONDITIONS_LENGTH, qualifiers, validity_phrases
+from stratagraph.memory.records.qualifiers import CONDITIONS_LENGTH, qualifiers, validity_phrases
 from stratagraph.memory.retrieve.rendering import SHARE, render
 from stratagraph.memory.retrieve.tokens import MARK, cut_to, tokens_in
 from stratagraph.store.model.enums import MemoryType, RecordState

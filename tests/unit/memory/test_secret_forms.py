@@ -13,8 +13,8 @@ from fix_secrets import PLANTED, planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratagraph.memory.masking import hold_secrets, holds_mask, masked, masked_text
-from stratagraph.memory.secret_forms import secret_spans
+from stratagraph.memory.secrets.forms import secret_spans
+from stratagraph.memory.secrets.masking import hold_secrets, holds_mask, masked, masked_text
 
 KEY = bytes(32)
 PROSE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)

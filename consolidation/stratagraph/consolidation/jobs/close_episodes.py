@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.consolidation.job import JobConfig, JobResult, Resources, repeat
-from stratagraph.memory.episodes import close_episodes
+from stratagraph.memory.capture.episodes import close_episodes
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.jobs.isolation import process_or_set_aside
 from stratagraph.store.postgres.database import Connection, Role

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from stratagraph.consolidation.job import JobConfig, JobResult, Resources, repeat
-from stratagraph.memory.reevaluating import JOB, reevaluate_due
+from stratagraph.memory.propagation.queue import JOB, reevaluate_due
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from stratagraph.graphql.json_input import MAX_VALUES
-from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.memory.explore.around import BETWEEN
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_OPS, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
 from stratagraph.memory.feedback.request import MAX_USED
 from stratagraph.memory.lessons.service import MAX_LISTED
-from stratagraph.memory.lookup import MAX_RELATIONS
+from stratagraph.memory.records.cursors import MAX_PAGE
+from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.memory.revise.service import MAX_WAITING
 

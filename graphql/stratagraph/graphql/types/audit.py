@@ -8,7 +8,7 @@ import strawberry
 
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.provenance import AuditEntry
-from stratagraph.memory.lookup import AuditPage
+from stratagraph.memory.records.lookup import AuditPage
 
 
 @strawberry.type(description="A page of a record's audit log, oldest entry first.")

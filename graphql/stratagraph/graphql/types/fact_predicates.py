@@ -8,7 +8,7 @@ from typing import Annotated, Self
 import strawberry
 
 from stratagraph.graphql.types.errors import Forbidden, InvalidInput, Unavailable
-from stratagraph.memory.predicates import MAX_NAME, RegisteredPredicate
+from stratagraph.memory.records.predicates import MAX_NAME, RegisteredPredicate
 from stratagraph.store.model.fact_predicates import ENTITY, LITERAL
 from stratagraph.store.model.fact_predicates import FactPredicate as Registration
 

@@ -9,7 +9,7 @@ import strawberry
 
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.memory.forgetting import MAX_TOTAL, Preview
+from stratagraph.memory.records.forgetting import MAX_TOTAL, Preview
 
 
 @strawberry.type(description="A record that will be pruned unless something changes its salience before.")

@@ -11,7 +11,7 @@ from stratagraph.graphql.context import Context
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.memory.lookup import History
+from stratagraph.memory.records.lookup import History
 from stratagraph.store.model.clock import RESOLUTION
 
 

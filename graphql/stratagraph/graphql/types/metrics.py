@@ -8,7 +8,7 @@ from typing import Self
 import strawberry
 
 from stratagraph.graphql.types.enums import MemoryType
-from stratagraph.memory.measures import Measured
+from stratagraph.memory.records.measures import Measured
 
 
 @strawberry.type(description="The number of records of one type that the caller may read in full.")

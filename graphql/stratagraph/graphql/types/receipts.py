@@ -10,8 +10,8 @@ import strawberry
 
 from stratagraph.graphql.types.enums import ChangeEffect, MentionOutcome
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.memory import changes as memory_changes
 from stratagraph.memory.capture import draft
+from stratagraph.memory.records import changes as memory_changes
 
 
 @strawberry.type(description="A name in a capture, and what became of it.")

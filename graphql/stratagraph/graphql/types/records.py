@@ -15,7 +15,7 @@ from stratagraph.graphql.types.lifecycle import Lifecycle
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.provenance import AuditEntry, Provenance
 from stratagraph.graphql.types.relations import Relation
-from stratagraph.memory.lookup import MAX_RELATIONS
+from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.store.model import records as domain
 from stratagraph.store.records.episode_timelines import is_thread_episode
 from stratagraph.store.records.past import Moment

@@ -9,7 +9,8 @@ import strawberry
 
 from stratagraph.graphql.types.enums import RecordState
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.memory import propagation, revision_impact
+from stratagraph.memory.propagation import impact as revision_impact
+from stratagraph.memory.propagation import reevaluation as propagation
 from stratagraph.store.records import reevaluations
 
 

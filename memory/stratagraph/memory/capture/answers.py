@@ -9,7 +9,7 @@ from uuid import UUID
 from stratagraph.memory.capture.draft import Draft, MentionResult
 from stratagraph.memory.capture.naming import Names
 from stratagraph.memory.capture.writer import Written
-from stratagraph.memory.changes import RecordChange, as_visible, visible_changes
+from stratagraph.memory.records.changes import RecordChange, as_visible, visible_changes
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord, Relation

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.episodes import because
+from stratagraph.memory.capture.episodes import because
 from stratagraph.memory.lessons.block import lesson_of, said
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN

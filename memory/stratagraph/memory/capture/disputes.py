@@ -9,7 +9,7 @@ from uuid import UUID
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.superseding import supersede_records
 from stratagraph.memory.capture.write_set import WriteSet
-from stratagraph.memory.changes import Effect
+from stratagraph.memory.records.changes import Effect
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, RecordState
 from stratagraph.store.postgres.database import elevated

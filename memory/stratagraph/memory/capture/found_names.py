@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from stratagraph.memory.capture.draft import Named
-from stratagraph.memory.masking import holds_mask
+from stratagraph.memory.secrets.masking import holds_mask
 from stratagraph.store.model.analysis.folding import folded
 from stratagraph.store.model.analysis.languages import BASE, is_stop_word
 from stratagraph.store.model.canonical import normalised_name

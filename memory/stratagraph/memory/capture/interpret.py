@@ -19,7 +19,7 @@ from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Refere
 from stratagraph.memory.capture.found_names import address_of, names_in_text
 from stratagraph.memory.capture.literals import is_sentence, is_value
 from stratagraph.memory.capture.procedures import names_of_procedure
-from stratagraph.memory.evidence import reference_of
+from stratagraph.memory.requests.evidence import reference_of
 from stratagraph.store.artifacts.objects import hash_in
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import MemoryType, SourceKind

@@ -16,12 +16,12 @@ import orjson
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
-from stratagraph.memory.changes import Effect
 from stratagraph.memory.lessons.block import Standing, lesson_of
 from stratagraph.memory.lessons.merging import merged_payload, says_the_same, without_claims
 from stratagraph.memory.lessons.utility import KEPT, beyond
-from stratagraph.memory.masking import masked_text
-from stratagraph.memory.withdrawal import withdraw
+from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.revise.withdrawal import withdraw
+from stratagraph.memory.secrets.masking import masked_text
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import Access, AuditAction, MemoryType, RecordState

@@ -20,9 +20,9 @@ from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.references import link_references
 from stratagraph.memory.capture.write_set import WriteSet, capture_source
-from stratagraph.memory.changes import Effect
-from stratagraph.memory.masking import holds_mask
-from stratagraph.memory.retrying import StaleRead
+from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.requests.retrying import StaleRead
+from stratagraph.memory.secrets.masking import holds_mask
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity
 from stratagraph.store.model.fact_predicates import LITERAL, FactPredicate

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.event_times import refuse_future
-from stratagraph.memory.evidence import check_evidence
+from stratagraph.memory.requests.event_times import refuse_future
+from stratagraph.memory.requests.evidence import check_evidence
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import as_utc, rfc3339
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind

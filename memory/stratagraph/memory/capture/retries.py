@@ -14,7 +14,7 @@ from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.failures import FailedCaptureGone
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.cursors import MAX_PAGE, decode_id, encode_id
+from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, encode_id
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock

@@ -12,7 +12,7 @@ from typing import Any
 
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft, Named
-from stratagraph.memory.masking import hold_secrets, holds_mask, masked
+from stratagraph.memory.secrets.masking import hold_secrets, holds_mask, masked
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType, Sensitivity

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet
-from stratagraph.memory.changes import Effect
-from stratagraph.memory.withdrawal import withdraw
+from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.model.enums import RecordState
 
 

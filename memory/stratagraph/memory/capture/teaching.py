@@ -13,7 +13,7 @@ import orjson
 
 from stratagraph.memory.capture.caption import entity_caption, shortened
 from stratagraph.memory.capture.write_set import WriteSet
-from stratagraph.memory.changes import Effect
+from stratagraph.memory.records.changes import Effect
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.canonical import normalised_identifier, normalised_name
 from stratagraph.store.model.entity_kinds import folded_type

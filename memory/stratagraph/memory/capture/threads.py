@@ -8,9 +8,9 @@ from uuid import UUID
 
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.episodes import lock_episodes, set_outcome
 from stratagraph.memory.capture.write_set import WriteSet
-from stratagraph.memory.changes import Effect
-from stratagraph.memory.episodes import lock_episodes, set_outcome
+from stratagraph.memory.records.changes import Effect
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import Forbidden, InvalidInput, RecordNotFound
 from stratagraph.store.model.words import Terms

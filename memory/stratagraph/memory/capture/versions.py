@@ -19,7 +19,7 @@ from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.superseding import supersede_records
 from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
-from stratagraph.memory.changes import Effect
+from stratagraph.memory.records.changes import Effect
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.error_values import shown

@@ -15,7 +15,7 @@ from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet
-from stratagraph.memory.changes import Effect
+from stratagraph.memory.records.changes import Effect
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType
 from stratagraph.store.model.errors import InvalidInput

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft, Teaching
 from stratagraph.memory.capture.interpret import reference_target
-from stratagraph.memory.changes import Effect
-from stratagraph.memory.evidence import kind_of, reference_of, time_of
-from stratagraph.memory.masking import masked_text
+from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.requests.evidence import kind_of, reference_of, time_of
+from stratagraph.memory.secrets.masking import masked_text
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory

@@ -25,8 +25,8 @@ from stratagraph.memory.capture.threads import close_with_outcomes, join_threads
 from stratagraph.memory.capture.versions import lock_versions
 from stratagraph.memory.capture.working_records import lock_working_records
 from stratagraph.memory.capture.write_set import INTERPRETER, WriteSet
-from stratagraph.memory.changes import Effect
-from stratagraph.memory.propagation import derived_records, reevaluate
+from stratagraph.memory.propagation.reevaluation import derived_records, reevaluate
+from stratagraph.memory.records.changes import Effect
 from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory

@@ -15,7 +15,7 @@ import structlog
 
 from stratagraph.memory.embedding.embedder import MAX_CHARACTERS, Embedder, EmbedderUnavailable
 from stratagraph.memory.embedding.question_forms import forms_of, mean
-from stratagraph.memory.masking import masked_text
+from stratagraph.memory.secrets.masking import masked_text
 from stratagraph.store.model.errors import StoreUnavailable, error_kind
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.search.embeddings import EmbeddingModel, ModelState, list_models

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from stratagraph.memory.retrying import retried
+from stratagraph.memory.requests.retrying import retried
 from stratagraph.store.erasure.receipts import Receipt
 
 BATCH = 500  # records of a scope or tenant erased in one transaction

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from stratagraph.memory.episodes import close_episodes
+from stratagraph.memory.capture.episodes import close_episodes
 from stratagraph.memory.erase.context import ErasureContext, sees_everything
 from stratagraph.memory.erase.failed_captures import find_failed_captures
 from stratagraph.memory.erase.learned import forget_learned, withdraw_support
 from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import names_to_erase
 from stratagraph.memory.erase.request import Erase
-from stratagraph.memory.propagation import reevaluate
-from stratagraph.memory.retrying import StaleRead
+from stratagraph.memory.propagation.reevaluation import reevaluate
+from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.store.erasure.closure import (
     NOTHING_LEARNED,
     ErasureAccess,

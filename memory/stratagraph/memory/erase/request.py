@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.masking import masked_text
+from stratagraph.memory.secrets.masking import masked_text
 from stratagraph.store.erasure.receipts import ErasureKind, Receipt
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import check_json, keyed_hash

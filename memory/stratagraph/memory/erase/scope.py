@@ -12,7 +12,7 @@ from stratagraph.memory.erase.context import ErasureContext
 from stratagraph.memory.erase.deletion import Seeds, delete_with_traces
 from stratagraph.memory.erase.receipts import find_earlier, lock_begun, new_receipt, tally_of, with_tally
 from stratagraph.memory.erase.request import Erase, ErasureResult
-from stratagraph.memory.retrying import retried
+from stratagraph.memory.requests.retrying import retried
 from stratagraph.store.erasure.failed_captures import delete_failed_captures, failed_captures
 from stratagraph.store.erasure.receipts import (
     ErasureKind,

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.erase.context import ErasureContext
 from stratagraph.memory.erase.request import Erase, ErasureResult, check_rights
 from stratagraph.memory.erase.scope import erase_scope, scope_number
 from stratagraph.memory.erase.single import erase_single, preview_single
 from stratagraph.memory.erase.tenant import erase_tenant, known_tenant
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.erasure.counts import count_scope, count_tenant
 from stratagraph.store.erasure.receipts import ErasureKind, Receipt, newest_receipts
 from stratagraph.store.keys.directory import Directory

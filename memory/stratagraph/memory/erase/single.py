@@ -10,7 +10,7 @@ from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import list_elsewhere
 from stratagraph.memory.erase.receipts import find_earlier, new_receipt
 from stratagraph.memory.erase.request import Erase, ErasureResult
-from stratagraph.memory.retrying import retried
+from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.revise.named_entities import refuse_named_entity
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.erasure.closure import erasure_closure

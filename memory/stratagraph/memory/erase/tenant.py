@@ -10,7 +10,7 @@ from stratagraph.memory.erase import batches
 from stratagraph.memory.erase.context import ErasureContext
 from stratagraph.memory.erase.receipts import find_earlier, lock_begun, new_receipt, tally_of, with_tally
 from stratagraph.memory.erase.request import Erase, ErasureResult
-from stratagraph.memory.retrying import retried
+from stratagraph.memory.requests.retrying import retried
 from stratagraph.store.artifacts.references import release_all_artifacts
 from stratagraph.store.erasure.counts import count_cascades, count_records
 from stratagraph.store.erasure.episodes import lock_episodes_of

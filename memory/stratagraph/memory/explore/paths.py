@@ -15,7 +15,7 @@ from uuid import UUID
 from stratagraph.memory.explore.answers import Path, Paths
 from stratagraph.memory.explore.routes import Route, adjacency_of, best_routes
 from stratagraph.memory.explore.session import EXPANDED, QuerySession, fan_out, joins
-from stratagraph.memory.qualifiers import qualifiers
+from stratagraph.memory.records.qualifiers import qualifiers
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.traversal.links import Link
 

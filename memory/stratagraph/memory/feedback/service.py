@@ -15,7 +15,7 @@ from stratagraph.memory.feedback.request import OutcomeReport, check
 from stratagraph.memory.feedback.salience import after_disuse, after_outcome
 from stratagraph.memory.feedback.statistics import after_use
 from stratagraph.memory.lessons.block import lesson_of
-from stratagraph.memory.retrying import retried
+from stratagraph.memory.requests.retrying import retried
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences

@@ -16,8 +16,8 @@ from stratagraph.memory.learning.learner import Learner
 from stratagraph.memory.learning.reading import read_episodes
 from stratagraph.memory.learning.stage import LearningBatch, Run, Stage, StageReport
 from stratagraph.memory.learning.sweep import Work
-from stratagraph.memory.reevaluating import caller_of
-from stratagraph.memory.retrying import StaleRead, is_outage, retried
+from stratagraph.memory.propagation.queue import caller_of
+from stratagraph.memory.requests.retrying import StaleRead, is_outage, retried
 from stratagraph.store.erasure.pruning import schedule_learned
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Caller

@@ -14,7 +14,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest, checked
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
-from stratagraph.memory.masking import masked
+from stratagraph.memory.secrets.masking import masked
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind

@@ -15,7 +15,7 @@ from stratagraph.memory.learning.preview import preview_group
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.learning.sweep import Sweep
 from stratagraph.memory.learning.sweeping import Sweeping
-from stratagraph.memory.linking import link_due
+from stratagraph.memory.revise.linking import link_due
 from stratagraph.store.jobs.set_aside import set_aside
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.episodes import (

@@ -11,13 +11,13 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.cursors import MAX_PAGE, decode_id, encode_id
 from stratagraph.memory.learning.stage import StageReport
 from stratagraph.memory.learning.undo import UndoBatch
-from stratagraph.memory.masking import masked_text
-from stratagraph.memory.number_bounds import check_between
-from stratagraph.memory.retrying import retried
+from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, encode_id
+from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.revise.request import MAX_RATIONALE
+from stratagraph.memory.secrets.masking import masked_text
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.changes import Kept, list_kept

@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 
 from stratagraph.memory.learning.sweep import GroupWriter, Sweep, Swept
-from stratagraph.memory.retrying import is_outage
+from stratagraph.memory.requests.retrying import is_outage
 from stratagraph.store.learning.runs import StoredRun
 from stratagraph.store.model.errors import error_kind
 

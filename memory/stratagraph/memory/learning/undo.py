@@ -16,7 +16,7 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.retrying import StaleRead
+from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.memory.revise.in_place import entity_mention
 from stratagraph.memory.revise.request import Unmerge
 from stratagraph.memory.revise.unit_of_work import CURRENT, UnitOfWork

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from stratagraph.memory.lessons.block import Standing
 from stratagraph.memory.lessons.utility import least_helpful
-from stratagraph.memory.withdrawal import withdraw
+from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory

@@ -10,7 +10,6 @@ from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.changes import Effect
 from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.lessons import request as requests
@@ -29,9 +28,10 @@ from stratagraph.memory.lessons.retiring import drop_unhelpful
 from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, cosine, embedded_text, nearest
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS
 from stratagraph.memory.lessons.windows import Window, start_of
-from stratagraph.memory.number_bounds import check_between
+from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.retrieve.request import check_length
-from stratagraph.memory.retrying import retried
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.canonical import check_json

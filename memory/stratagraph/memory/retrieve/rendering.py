@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from stratagraph.memory.capture.caption import fact_sentence, plan_sentence, steps_sentence
-from stratagraph.memory.qualifiers import qualifiers
+from stratagraph.memory.records.qualifiers import qualifiers
 from stratagraph.memory.retrieve.tokens import cut_to, tokens_in
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord

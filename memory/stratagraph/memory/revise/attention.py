@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from stratagraph.memory.changes import Effect
+from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.revise.request import Penalize, Pin, Reinforce, Revise
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, require_current, require_version
 from stratagraph.store.audit.events import AuditEvent

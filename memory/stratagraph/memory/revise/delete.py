@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from stratagraph.memory import propagation
-from stratagraph.memory.changes import Effect
+from stratagraph.memory.propagation import reevaluation as propagation
+from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.revise.named_entities import refuse_named_entity
 from stratagraph.memory.revise.request import Delete
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_version

@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.capture.naming import mention_of
-from stratagraph.memory.changes import Effect
+from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.enums import AuditAction, MemoryType

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.changes import Effect
 from stratagraph.memory.lessons.block import lesson_of
+from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.revise.request import RemoveLesson, VerifyLesson
 from stratagraph.memory.revise.retract import retract
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, require_current, require_version

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.secrets import sealing_level
-from stratagraph.memory.evidence import accepted_evidence
+from stratagraph.memory.requests.evidence import accepted_evidence
 from stratagraph.memory.revise.merge_entities import merge_entities
 from stratagraph.memory.revise.merged_payloads import merged_payload
 from stratagraph.memory.revise.repointing import repoint

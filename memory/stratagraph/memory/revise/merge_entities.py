@@ -9,13 +9,13 @@ from uuid import UUID
 
 from stratagraph.memory.capture.caption import entity_caption, shortened
 from stratagraph.memory.capture.secrets import refuse_secret_names
-from stratagraph.memory.masking import masked
 from stratagraph.memory.revise.in_place import entity_mention, rewrite_record
 from stratagraph.memory.revise.merged_payloads import merged_entity
 from stratagraph.memory.revise.rekeyed_facts import MAX_REKEYED, rekey_facts
 from stratagraph.memory.revise.repointing import relate, repoint
 from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, require_current, require_version
+from stratagraph.memory.secrets.masking import masked
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 from stratagraph.store.model.payloads import parse_payload

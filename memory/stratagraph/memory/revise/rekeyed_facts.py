@@ -15,7 +15,7 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.capture.write_set import MAX_SOURCES
-from stratagraph.memory.propagation import derived_records
+from stratagraph.memory.propagation.reevaluation import derived_records
 from stratagraph.memory.revise.repointing import MovedRelations, relate, repoint
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.model.enums import AuditAction, RecordState

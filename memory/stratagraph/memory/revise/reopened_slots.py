@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from stratagraph.memory.retrying import StaleRead
+from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.memory.revise.later_evidence import said_of
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.records.fact_keys import Slot

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
-from stratagraph.memory.evidence import check_evidence
-from stratagraph.memory.masking import masked, masked_text
+from stratagraph.memory.requests.evidence import check_evidence
+from stratagraph.memory.secrets.masking import masked, masked_text
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput

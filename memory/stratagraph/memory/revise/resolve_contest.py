@@ -7,7 +7,7 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.retrying import StaleRead
+from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.memory.revise.reopened_slots import keep_slots_of
 from stratagraph.memory.revise.request import ResolveContest
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_version

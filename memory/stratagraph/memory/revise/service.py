@@ -9,10 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.error_paths import set_request_path
-from stratagraph.memory.changes import RecordChange
-from stratagraph.memory.propagation import BUDGET
-from stratagraph.memory.replays import or_replayed
-from stratagraph.memory.retrying import retried
+from stratagraph.memory.propagation.impact import RevisionImpact, preview_impact, visible_impacts
+from stratagraph.memory.propagation.reevaluation import BUDGET
+from stratagraph.memory.records.changes import RecordChange
+from stratagraph.memory.requests.replays import or_replayed
+from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.contest import contest
 from stratagraph.memory.revise.delete import delete
@@ -44,7 +45,6 @@ from stratagraph.memory.revise.retract import retract
 from stratagraph.memory.revise.supersede import supersede
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.memory.revise.unmerge import unmerge
-from stratagraph.memory.revision_impact import RevisionImpact, preview_impact, visible_impacts
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Caller

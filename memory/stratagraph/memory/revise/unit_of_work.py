@@ -12,10 +12,10 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.new_records import ids_with_record_sources, insert_write_set
 from stratagraph.memory.capture.teaching import finish_names
 from stratagraph.memory.capture.write_set import WriteSet
-from stratagraph.memory.changes import Effect
-from stratagraph.memory.propagation import derived_records, reevaluate
-from stratagraph.memory.retrying import StaleRead
-from stratagraph.memory.withdrawal import withdraw
+from stratagraph.memory.propagation.reevaluation import derived_records, reevaluate
+from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.requests.retrying import StaleRead
+from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller

@@ -7,7 +7,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from stratagraph.memory.capture.caption import entity_caption, shortened
-from stratagraph.memory.retrying import StaleRead
+from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.memory.revise.in_place import entity_mention, rewrite_record
 from stratagraph.memory.revise.merged_payloads import unmerged_entity
 from stratagraph.memory.revise.rekeyed_facts import rekey_facts

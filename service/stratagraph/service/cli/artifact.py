@@ -19,7 +19,7 @@ from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 if TYPE_CHECKING:
-    from stratagraph.memory.artifacts import Fetched, Uploaded
+    from stratagraph.memory.records.artifacts import Fetched, Uploaded
     from stratagraph.service.runtime import Runtime
 
 CHUNK_BYTES = 1 << 20

@@ -33,7 +33,7 @@ def validity(record: Record) -> list[str]:
     start, end = (datetime.fromisoformat(at) if at else None for at in (record["validFrom"], record["validTo"]))
     if not (record["conditions"] or start or end):
         return []
-    from stratagraph.memory.qualifiers import validity_phrases
+    from stratagraph.memory.records.qualifiers import validity_phrases
 
     return validity_phrases(record["conditions"], start, end)
 

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.vault import Sealed, Sealer
-from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.schema import tables
 
 PURPOSE = "artifact"  # the vault's purpose for the key of an object
 

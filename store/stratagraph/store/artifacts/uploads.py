@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.artifacts.object_keys import SealedKey
 from stratagraph.store.artifacts.objects import GRACE, StoredObject
 from stratagraph.store.model.errors import StoreUnavailable
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import run
+from stratagraph.store.postgres.schema import tables
 
 ATTEMPTS = 3  # attempts to attach an object while the same artifact is being removed concurrently
 

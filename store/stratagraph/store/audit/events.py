@@ -23,9 +23,9 @@ from stratagraph.store.keys.sealing.contents import note_purpose, seal_rationale
 from stratagraph.store.keys.sealing.vault import Sealed, Sealer
 from stratagraph.store.model.enums import AuditAction, Sensitivity
 from stratagraph.store.model.records import AuditEntry
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

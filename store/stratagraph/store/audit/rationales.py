@@ -8,9 +8,9 @@ from stratagraph.store.keys.sealing.contents import note_purpose
 from stratagraph.store.keys.sealing.envelope import key_id_of
 from stratagraph.store.keys.sealing.vault import Keyring, Sealed
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.queries import Row
+from stratagraph.store.postgres.schema import tables
 
 ALTERED = b""  # stands for a blob that its key does not open; no rationale is empty, so it differs from all
 

@@ -20,9 +20,9 @@ from stratagraph.store.audit.faults import Fault, Problem, Verification
 from stratagraph.store.audit.rationales import Rationales
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import Row, fetch
+from stratagraph.store.postgres.schema import tables
 
 PAGE = 1_000  # rows per page
 _BEFORE_FIRST = (UUID(int=0), 0)  # (record, seq) below every entry

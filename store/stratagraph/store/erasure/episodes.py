@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.erasure.rewriting import contents_of, read_contents, write_content
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.schema import tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

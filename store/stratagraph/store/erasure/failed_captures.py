@@ -15,7 +15,7 @@ from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import CANDIDATE
 from stratagraph.store.keys.sealing.vault import Sealed
 from stratagraph.store.model.trust import UNSCOPED
-from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.schema import tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import note_purpose
 from stratagraph.store.keys.sealing.vault import Sealed
-from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.schema import tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.receipt_hashes import NO_HASHES, digest_with, new_salt, receipt_hash
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.schema import tables
 
 MAX_HASHES = 1_000  # in a receipt; its digest covers all
 

@@ -22,8 +22,8 @@ from stratagraph.store.jobs.set_aside import forget_set_aside
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import AuditAction
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.tombstones import Cause, NewTombstone, insert_tombstones, prepare_tombstones
 from stratagraph.store.records.trims import forget_trims, restore, take_trims
 

@@ -16,8 +16,8 @@ from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import FIELDS, open_contents, plain_columns, sealed_columns
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import Row
+from stratagraph.store.postgres.schema import tables
 
 
 async def rewrite(

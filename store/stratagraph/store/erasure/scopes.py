@@ -8,8 +8,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.schema import tables
 
 
 async def find_scope(connection: AsyncConnection, tenant: Tenant, name: str) -> int | None:

@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.search.word_counts import lock_word_index
 
 CHUNK = 20_000  # rows of one table deleted by one statement

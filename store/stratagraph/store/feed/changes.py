@@ -15,8 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.snapshots import SHARDS
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.schema import tables
 
 
 class Kind(IntEnum):

@@ -17,9 +17,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.feed.changes import Kind, LoggedChange
 from stratagraph.store.feed.leases import LEASE_S, Lease, LogPage
 from stratagraph.store.feed.snapshots import SHARDS, Barrier, SnapshotWriter, shards_of
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.schema import tables
 
 PAGE = 2_000  # rows of the log in one page
 WINDOW_SNAPSHOTS = 20  # snapshots that a window spans at first, so that pages stay cheap after an outage

@@ -17,8 +17,8 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.errors import RecordNotFound, Unauthenticated
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.postgres.schema import tables
 
 PREFIX = "sg"  # of every token
 

@@ -20,8 +20,8 @@ from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import KeyCollision, LimitExceeded, TenantErased
 from stratagraph.store.model.predicates import INVERSES, LINEAGE, is_free
 from stratagraph.store.model.trust import UNSCOPED, Trust
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Connection, Database
+from stratagraph.store.postgres.schema import tables
 
 MAX_FREE_PREDICATES = 200  # of one actor, by default
 MAX_PREDICATES = 1_000  # per tenant; the mirror makes a relationship type and a constraint for each

@@ -18,9 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.leases import LEASE_S
 from stratagraph.store.feed.snapshots import hold_snapshots, incarnation
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.schema import tables
 
 OpenState = Literal["building", "refreshing"]
 

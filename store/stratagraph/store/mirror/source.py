@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from stratagraph.store.feed.changes import Change, Kind, LoggedChange, log_changes
 from stratagraph.store.model.enums import Sensitivity
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 
 FIRST_ID = UUID(int=0)
 _LAST_TENANT = 2**63 - 1

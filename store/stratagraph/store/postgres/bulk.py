@@ -18,7 +18,7 @@ from sqlalchemy.dialects.postgresql import JSONB, TSTZRANGE
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.postgres.driver import write
-from stratagraph.store.postgres.tables.base import SparseVec
+from stratagraph.store.postgres.schema.tables.base import SparseVec
 
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # not typed in SQLAlchemy
 

@@ -14,9 +14,9 @@ from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.canonical import keyed_hash, normalised_identifier, normalised_name
 from stratagraph.store.model.entity_kinds import KIND_OF, excluded_by, folded_type
 from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import array_literal, insert_rows
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, run, sending
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.name_index import (
     ALIAS,
     IDENTIFIER,

@@ -15,9 +15,9 @@ from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import AuditAction, Outcome
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import Row, fetch, run
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.episodes import Thread
 
 CLOSING_EVENTS = 500  # members read for the search terms of a closed episode, whatever its length

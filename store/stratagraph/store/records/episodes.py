@@ -18,9 +18,9 @@ from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import defer, fetch
+from stratagraph.store.postgres.schema import tables
 
 SILENCE = timedelta(minutes=30)  # an episode is closed after this time without a capture
 

@@ -21,9 +21,9 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.errors import LimitExceeded
 from stratagraph.store.model.valid_time import Interval
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.fact_keys import Slot, condition_key, contradictory, slot_arrays
 from stratagraph.store.records.predicates import registered
 

@@ -19,9 +19,9 @@ from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.sealing.contents import CANDIDATE
 from stratagraph.store.keys.sealing.vault import Sealed
 from stratagraph.store.model.enums import Access, Sensitivity
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.schema import tables
 
 FIRST_PAUSE = timedelta(seconds=30)  # before the first retry; doubles with each further one
 MAX_ATTEMPTS = 12  # in all, within about 17 hours; later ones are made by hand

@@ -23,9 +23,9 @@ from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience, withdrawn
 from stratagraph.store.model.trust import acl
 from stratagraph.store.model.words import Terms
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.lessons import lesson_key

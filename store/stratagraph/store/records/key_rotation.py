@@ -24,9 +24,9 @@ from stratagraph.store.keys.sealing.envelope import KEY_ID_AT, key_mark
 from stratagraph.store.keys.sealing.vault import Sealer
 from stratagraph.store.model.clock import RESOLUTION, Clock
 from stratagraph.store.model.errors import StoreUnavailable
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.editing import Edit, update_records
 
 BATCH = 200  # rows resealed in one transaction; transactions that write these rows wait for it

@@ -10,9 +10,9 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import array_literal, insert_rows
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.schema import tables
 
 
 async def insert_link_requests(

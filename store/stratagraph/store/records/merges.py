@@ -14,9 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import RecordState
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import Row, fetch, run
+from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.fact_keys import Slot, slot_arrays
 from stratagraph.store.records.inserting import NewRelation
 

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.fact_predicates import BUILT_IN, UNKNOWN, FactPredicate
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 
 
 async def registered(connection: AsyncConnection, tenant: Tenant, names: Collection[str]) -> dict[str, FactPredicate]:

@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.salience import Salience
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 
 _NOTED = "noted_salience"  # the key of a connection's `info`
 

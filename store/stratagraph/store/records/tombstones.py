@@ -19,9 +19,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 
 
 class Cause(IntEnum):

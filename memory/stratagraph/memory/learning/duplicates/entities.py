@@ -11,7 +11,7 @@ from uuid import UUID
 
 from stratagraph.memory.learning.duplicates.names import Name, alike, name_of
 from stratagraph.memory.learning.duplicates.signals import BITS, Comparison, Signal, comparison
-from stratagraph.memory.masking import holds_mask
+from stratagraph.memory.secrets.masking import holds_mask
 from stratagraph.store.model.canonical import normalised_identifier
 from stratagraph.store.model.entity_kinds import exclude, folded_type
 from stratagraph.store.model.records import MemoryRecord

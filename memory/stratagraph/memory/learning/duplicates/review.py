@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from stratagraph.memory.cursors import MAX_PAGE, decode_pair, encode_pair
+from stratagraph.memory.records.cursors import MAX_PAGE, decode_pair, encode_pair
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.duplicates import list_pairs
 from stratagraph.store.model.clock import Clock

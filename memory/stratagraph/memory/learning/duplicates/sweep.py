@@ -19,7 +19,7 @@ from stratagraph.memory.learning.duplicates.following import Following
 from stratagraph.memory.learning.duplicates.merging import RATIONALE, Compared, compare_claimed
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.learning.sweep import GroupWriter, Swept
-from stratagraph.memory.retrying import is_outage
+from stratagraph.memory.requests.retrying import is_outage
 from stratagraph.store.jobs.set_aside import set_aside
 from stratagraph.store.learning.duplicates import (
     claim_due,

@@ -25,7 +25,7 @@ from stratagraph.memory.learning.extraction.queueing import NAME, SUMMARY
 from stratagraph.memory.learning.reading import episode_of
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.learning.sweep import GroupWriter, Swept
-from stratagraph.memory.retrying import StaleRead, is_outage
+from stratagraph.memory.requests.retrying import StaleRead, is_outage
 from stratagraph.store.erasure.pruning import schedule_learned
 from stratagraph.store.jobs.set_aside import set_aside
 from stratagraph.store.keys.directory import Directory

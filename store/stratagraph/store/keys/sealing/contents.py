@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.sealing.vault import Keyring, Sealed, Sealer
 from stratagraph.store.model.trust import LEARNED_BY
-from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.schema import tables
 
 FIELDS = ("name", "text", "payload", "provenance", "interpretation", "learned_state")  # content columns of a record
 RECORD = "record"  # purpose of a record's blob; the same in its history, to which the blob is copied unchanged

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.schema import tables
 
 
 async def shred(connection: AsyncConnection, directory: Directory, tenant: Tenant) -> int:

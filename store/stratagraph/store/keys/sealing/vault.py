@@ -24,9 +24,9 @@ from stratagraph.store.keys.sealing.master import MasterKey
 from stratagraph.store.model.canonical import KEY_BYTES
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable, StratagraphError
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.schema import tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, text
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.postgres.roles import make_roles, search_path
 from stratagraph.store.postgres.schema import rights
-from stratagraph.store.postgres.tables import metadata
+from stratagraph.store.postgres.schema.tables import metadata
 
 OWNERS_ONLY = ("heads", "search")  # roles that own views and functions, and that nobody acts as
 _MARK = "made by Stratagraph from its schema folder"

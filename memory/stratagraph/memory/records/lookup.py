@@ -1,0 +1,341 @@
+"""Lookups: one record, pages of records, versions of a record, entities by name, and plans as graphs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from stratagraph.memory.plans.differences import PlanDifference, difference_of
+from stratagraph.memory.plans.drawing import Drawing, draw_plan
+from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
+from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.store.audit.events import fetch_audit
+from stratagraph.store.feed.sequence import Sequences
+from stratagraph.store.feed.settling import past_instant, settle
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.canonical import check_json
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import Access, MemoryType, RecordState
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.base import MAX_NAME
+from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.postgres.database import Connection, Database
+from stratagraph.store.records.entities import find_entities_by_name
+from stratagraph.store.records.episode_timelines import LISTED_EVENTS, assemble_episodes
+from stratagraph.store.records.handles import handle_key
+from stratagraph.store.records.past import Moment, Past, Version
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.tombstones import find_tombstones
+
+MAX_RELATIONS = 100  # returned for one record, greatest weight first
+ALL_EVENTS = 10_000  # of an episode that is requested alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordPage:
+    """A page of records, newest first, and the cursor of its last record; `has_next` is exact."""
+
+    records: tuple[MemoryRecord, ...]
+    end_cursor: str | None
+    has_next: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """A page of versions of a record, newest first, and the cursor of its last version; `has_next` is exact."""
+
+    versions: tuple[Version, ...]
+    end_cursor: str | None
+    has_next: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPage:
+    """A page of a record's audit entries, oldest first, and the cursor of its last entry; `has_next` is exact."""
+
+    entries: tuple[AuditEntry, ...]
+    end_cursor: str | None
+    has_next: bool
+
+
+class Lookup:
+    """The service that reads records, each as far as it is visible to the caller."""
+
+    def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+        self._sequences = Sequences()
+
+    async def record(self, trust: Trust, id_: UUID, *, as_of: datetime | None = None) -> MemoryRecord | None:
+        """Return the record `id_`, or None if it does not exist or is not visible to the caller.
+
+        A record that is not fully visible to the caller is redacted. An episode has its whole timeline, up to
+        ALL_EVENTS events. With `as_of`, returns the record as it was at that past instant, if it is fully visible to
+        the caller both by its scope and sensitivity of then and by those of now. Raises InvalidInput for an instant in
+        the future, and StoreUnavailable if transactions that were running at that instant have not ended in time.
+        """
+        trust.require(Access.READ)
+        caller = await self._directory.resolve(trust)
+        now = self._clock.now()
+        if as_of is not None:
+            return await self._past_record(caller, Moment(id_, past_instant(as_of, now=now)))
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, now)
+            found = (await reader.records([id_])).get(id_)
+            if found is None:
+                return None
+            payloads = await assemble_episodes(connection, caller, [found], most=ALL_EVENTS)
+        return replace(found, payload=payloads[id_]) if id_ in payloads else found
+
+    async def _past_record(self, caller: Caller, moment: Moment) -> MemoryRecord | None:
+        await settle(self._database, caller.tenant.id, moment.at)
+        async with self._database.reading(caller.bounds) as connection:
+            past = Past(connection, self._directory, caller)
+            found = (await past.records([moment])).get(moment)
+            if found is None:
+                return None
+            payloads = await past.assemble_episodes([(found, moment.at)], most=ALL_EVENTS)
+        return replace(found, payload=payloads[moment]) if moment in payloads else found
+
+    async def history(self, trust: Trust, id_: UUID, *, first: int = 50, after: str | None = None) -> History:
+        """Return a page of the record's versions that are fully visible to the caller, newest first.
+
+        `after` is the `end_cursor` of the previous page. The page is empty if the record does not exist or is not
+        visible to the caller. Raises InvalidInput for an invalid `first` or `after`.
+        """
+        trust.require(Access.READ)
+        check_between("first", first, 1, MAX_PAGE)
+        before = decode_version(after) if after is not None else None
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            past = Past(connection, self._directory, caller)
+            found = await past.versions(id_, now=self._clock.now(), first=first + 1, before=before)
+        shown = tuple(found[:first])
+        return History(
+            versions=shown,
+            end_cursor=encode_version(shown[-1].number) if shown else None,
+            has_next=len(found) > first,
+        )
+
+    async def payloads(self, trust: Trust, records: Collection[MemoryRecord]) -> dict[UUID, dict[str, Any]]:
+        """Return the payloads of the threads' episodes among `records`, with at most LISTED_EVENTS events each, by id.
+
+        Other records are left out.
+        """
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await assemble_episodes(connection, caller, records, most=LISTED_EVENTS)
+
+    async def records(
+        self,
+        trust: Trust,
+        *,
+        types: Collection[MemoryType] = (),
+        scope: str | None = None,
+        tag: str | None = None,
+        first: int = 50,
+        after: str | None = None,
+    ) -> RecordPage:
+        """Return a page of the records visible to the caller, fully or redacted, newest first.
+
+        Without `types`, `scope` or `tag`, records of all of them are listed. `after` is the `end_cursor` of the
+        previous page. Raises InvalidInput for an invalid `first` or `after`, or for text that cannot be stored.
+        """
+        trust.require(Access.READ)
+        check_between("first", first, 1, MAX_PAGE)
+        check_json(scope, path=["filter", "scope"])
+        check_json(tag, path=["filter", "tag"])
+        before = decode_id(after) if after is not None else None
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            found = await reader.page(types=types, scope=scope, tag=tag, first=first + 1, before=before)
+        shown = tuple(found[:first])
+        return RecordPage(
+            records=shown,
+            end_cursor=encode_id(shown[-1].id) if shown else None,
+            has_next=len(found) > first,
+        )
+
+    async def entities(self, trust: Trust, name: str, *, scope: str | None, first: int) -> list[MemoryRecord]:
+        """Return at most `first` entities with this name or alias, ignoring differences of case and white space.
+
+        Only current entities that the caller may read in full; with `scope`, only those of that scope. Raises
+        InvalidInput for an invalid `first`, a name that is too long, or text that cannot be stored, and Forbidden for a
+        scope that the credential does not cover.
+        """
+        trust.require(Access.READ)
+        check_between("first", first, 1, MAX_PAGE)
+        if len(name) > MAX_NAME:
+            raise InvalidInput(
+                f"name: {len(name)} characters; names have at most {MAX_NAME}, so give a shorter one", path=["name"]
+            )
+        check_json(name, path=["name"])
+        check_json(scope, path=["scope"])
+        caller = await self._directory.resolve(trust if scope is None else trust.narrowed(scopes=[scope]))
+        async with self._database.reading(caller.bounds) as connection:
+            ids = [id_ for id_, _ in await find_entities_by_name(connection, caller, [name], limit=first)]
+            found = await Reader(connection, self._directory, caller, self._clock.now()).records(ids)
+        records = [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
+        return [record for record in records if scope is None or record.scope == scope]
+
+    async def plan(
+        self,
+        trust: Trust,
+        id_: str,
+        version: str | None = None,
+        *,
+        at: datetime | None = None,
+        group: str | None = None,
+        at_least_sequence: str | None = None,
+    ) -> Drawing | None:
+        """Return the drawing of the plan whose `plan_id` or record id is `id_`, or None if there is none.
+
+        `version` is the version label in its payload; None for the newest version that is part of the current truth,
+        else the newest. With `at`, the plan is shown as it was at that past instant. With `group`, the steps of that
+        group are drawn. A plan that the caller may not read in full is skipped. Postgres answers, so every
+        committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id that cannot be
+        stored, a future instant, an unknown group, or a sequence that is not one of this database.
+        """
+        trust.require(Access.READ)
+        check_json(id_, path=["id"])
+        check_json(version, path=["version"])
+        caller = await self._directory.resolve(trust)
+        now = self._clock.now()
+        instant = past_instant(at, now=now, name="at") if at is not None else None
+        if instant is not None:
+            await settle(self._database, caller.tenant.id, instant)
+        async with self._database.reading(caller.bounds) as connection:
+            if at_least_sequence is not None:
+                await self._sequences.parse(connection, caller.tenant, at_least_sequence, path=["atLeastSequence"])
+            past = Past(connection, self._directory, caller)
+            found = await self._plans(Reader(connection, self._directory, caller, now), past, id_, instant)
+            record = next((one for one in found if version in (None, (one.payload or {})["version"])), None)
+            if record is None or record.payload is None:
+                return None
+            withdrawn_at = await past.withdrawn_at(record, at=instant or now)
+        # In a thread, because a plan may have thousands of steps.
+        return await asyncio.to_thread(draw_plan, record, record.payload, valid_to=withdrawn_at, group=group)
+
+    async def plan_difference(self, trust: Trust, plan_id: str, before: str, after: str) -> PlanDifference | None:
+        """Return what changed from version `before` of a plan to version `after`, given by their labels.
+
+        Both are of one scope and sensitivity; where several plans have this name, the newest that has both versions is
+        taken. None where the caller may not read two such versions in full. Raises InvalidInput for a text that cannot
+        be stored.
+        """
+        trust.require(Access.READ)
+        for name, value in (("planId", plan_id), ("from", before), ("to", after)):
+            check_json(value, path=[name])
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            found = await self._plans(reader, Past(connection, self._directory, caller), plan_id, None)
+        for new in found:
+            for old in found:
+                labels = [(one.payload or {})["version"] for one in (old, new)]
+                if labels == [before, after] and (old.scope, old.sensitivity) == (new.scope, new.sensitivity):
+                    return await asyncio.to_thread(difference_of, old, new)
+        return None
+
+    async def _plans(self, reader: Reader, past: Past, id_: str, at: datetime | None) -> list[MemoryRecord]:
+        """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first."""
+        found: Sequence[MemoryRecord] = await reader.by_handle(
+            [handle_key(reader.caller.tenant, MemoryType.PLAN_GRAPH, id_)], at=at
+        )
+        if not found and _is_uuid(id_):
+            found = list((await reader.records([UUID(id_)])).values())
+        if at is not None:
+            moments = [Moment(record.id, at) for record in found]
+            known = await past.records(moments)
+            found = [known[moment] for moment in moments if moment in known]
+        plans = [record for record in found if record.type is MemoryType.PLAN_GRAPH and record.payload is not None]
+        current = (RecordState.ACTIVE, RecordState.CONTESTED)
+        return sorted(plans, key=lambda record: record.state not in current)
+
+    async def relations(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[Relation]]:
+        """Return the visible relations of each record, at most MAX_RELATIONS, greatest weight first.
+
+        Every id is a key; the list is empty for a record without a visible relation.
+        """
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            return await reader.relations_of(ids, limit=MAX_RELATIONS)
+
+    async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
+        """Return the relations that records had at past instants, at most MAX_RELATIONS each, greatest weight first.
+
+        Ask only for instants as of which `record` or a retrieval has been answered: these have waited until no
+        transaction can still write at the instant, and this does not wait.
+        """
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Past(connection, self._directory, caller).relations_of(moments, limit=MAX_RELATIONS)
+
+    async def past_payloads(
+        self, trust: Trust, records: Collection[tuple[MemoryRecord, datetime]]
+    ) -> dict[Moment, dict[str, Any]]:
+        """Return the payloads of the threads' episodes among `records` as of the instant given with each.
+
+        Each has at most LISTED_EVENTS events. Other records are left out.
+        """
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Past(connection, self._directory, caller).assemble_episodes(records, most=LISTED_EVENTS)
+
+    async def audit(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[AuditEntry]]:
+        """Return the audit entries, oldest first, of the records fully visible to the caller; others are left out."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            full = [id_ for id_, record in (await reader.records(ids)).items() if not record.redacted]
+            return dict(await fetch_audit(connection, caller, full))
+
+    async def audit_log(self, trust: Trust, id_: UUID, *, first: int = 50, after: str | None = None) -> AuditPage:
+        """Return a page of the audit entries of a record, oldest first; also of one that was pruned, deleted or erased.
+
+        A removed record is judged by the scope and sensitivity that it had. The page is empty if the record never
+        existed, or is or was not fully visible to the caller. `after` is the `end_cursor` of the previous page. Raises
+        InvalidInput for an invalid `first` or `after`.
+        """
+        trust.require(Access.READ)
+        check_between("first", first, 1, MAX_PAGE)
+        number = decode_version(after) if after is not None else 0
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            found: Sequence[AuditEntry] = ()
+            if await self._may_read_audit(connection, caller, id_):
+                entries = await fetch_audit(connection, caller, [id_], after=number, limit=first + 1)
+                found = entries.get(id_, ())
+        shown = tuple(found[:first])
+        return AuditPage(
+            entries=shown,
+            end_cursor=encode_version(shown[-1].seq) if shown else None,
+            has_next=len(found) > first,
+        )
+
+    async def _may_read_audit(self, connection: Connection, caller: Caller, id_: UUID) -> bool:
+        record = (await Reader(connection, self._directory, caller, self._clock.now()).records([id_])).get(id_)
+        if record is not None:
+            return not record.redacted
+        tombstone = (await find_tombstones(connection, caller.tenant, [id_])).get(id_)
+        if tombstone is None:
+            return False
+        scope = (await self._directory.scope_names([tombstone.scope]))[tombstone.scope]
+        return caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is Visibility.FULL
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""What all requests share: evidence and the bounds of times and numbers, idempotent replays, retries of collisions."""
