@@ -11,7 +11,7 @@ import pytest
 from fix_memory import Memory, memory_of, trust_of
 from sqlalchemy import text
 
-from stratagraph.memory.requests.event_times import MAX_AHEAD
+from stratagraph.memory.requests.bounds import MAX_AHEAD
 from stratagraph.memory.revise.request import Contest, Supersede
 from stratagraph.store.keys import directory
 from stratagraph.store.keys.directory import Directory

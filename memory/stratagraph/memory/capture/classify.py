@@ -12,7 +12,7 @@ from typing import Any
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.request import MAX_SUMMARY, CaptureRequest
-from stratagraph.memory.requests.event_times import refuse_future
+from stratagraph.memory.requests.bounds import refuse_future
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Outcome, SourceKind
 from stratagraph.store.model.error_values import json_type, shown

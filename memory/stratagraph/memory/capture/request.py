@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.requests.event_times import refuse_future
+from stratagraph.memory.requests.bounds import refuse_future
 from stratagraph.memory.requests.evidence import check_evidence
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import as_utc, rfc3339

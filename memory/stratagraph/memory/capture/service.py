@@ -26,8 +26,7 @@ from stratagraph.memory.capture.secrets import hide_secrets, keep_content, seali
 from stratagraph.memory.capture.sharing import SharedTransactions
 from stratagraph.memory.capture.slots import lock_slots_of_facts
 from stratagraph.memory.capture.writer import Written, read_final_state, write_group
-from stratagraph.memory.requests.replays import or_replayed
-from stratagraph.memory.requests.retrying import retried
+from stratagraph.memory.requests.retrying import or_replayed, retried
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Caller, Tenant

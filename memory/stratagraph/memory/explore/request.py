@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.model.analysis.lexemes import lexemes
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import shown

@@ -23,7 +23,7 @@ from stratagraph.memory.explore.request import (
     check_ops,
 )
 from stratagraph.memory.explore.session import QuerySession
-from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.freshness import Freshness

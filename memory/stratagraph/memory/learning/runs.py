@@ -14,7 +14,7 @@ from uuid import UUID
 from stratagraph.memory.learning.stage import StageReport
 from stratagraph.memory.learning.undo import UndoBatch
 from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, encode_id
-from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.bounds import check_between
 from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.revise.request import MAX_RATIONALE
 from stratagraph.memory.secrets.masking import masked_text

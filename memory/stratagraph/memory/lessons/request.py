@@ -10,7 +10,7 @@ from uuid import UUID
 
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.lessons.block import SCHEMA_VERSION
-from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput

@@ -29,7 +29,7 @@ from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, 
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS
 from stratagraph.memory.lessons.windows import Window, start_of
 from stratagraph.memory.records.changes import Effect
-from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.bounds import check_between
 from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.retrieve.request import check_length
 from stratagraph.store.keys.callers import Caller

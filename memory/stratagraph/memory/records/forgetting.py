@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from stratagraph.memory.records.cursors import MAX_PAGE
-from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED, Previewed, preview
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc, rfc3339

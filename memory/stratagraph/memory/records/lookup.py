@@ -12,7 +12,7 @@ from uuid import UUID
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
-from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle

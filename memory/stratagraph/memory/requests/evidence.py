@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from stratagraph.memory.requests.event_times import MAX_AHEAD, refuse_future
+from stratagraph.memory.requests.bounds import MAX_AHEAD, refuse_future
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.error_values import json_type, shown

@@ -1,13 +1,23 @@
-"""Retries of write transactions that conflict with others, so that callers do not see deadlocks."""
+"""Write transactions that meet others: retries of collisions, and requests that run beside a retry of their own."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from stratagraph.store.model.errors import StatementTimedOut, StoreUnavailable, TenantErased, WriteCollision
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.model.errors import (
+    IdempotencyMismatch,
+    StatementTimedOut,
+    StoreUnavailable,
+    StratagraphError,
+    TenantErased,
+    WriteCollision,
+)
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.candidates import RequestKey, find_used_keys
 
 ATTEMPTS = 8  # of one transaction
 LONGEST_PAUSE_S = 0.5  # seconds between two attempts
@@ -37,3 +47,26 @@ async def retried(transaction: Callable[[], Awaitable[T]]) -> T:
         except WriteCollision:
             await asyncio.sleep(random.uniform(0, min(LONGEST_PAUSE_S, 0.01 * 2**attempt)))
     return await transaction()
+
+
+async def or_replayed(
+    database: Database, caller: Caller, keys: Iterable[RequestKey], commit: Callable[[], Awaitable[T]]
+) -> T:
+    """Return the result of `commit`, which looks up `keys` and makes a change in a transaction of its own.
+
+    Where it is refused while one of the keys is in use, it is run once more: the other request with that key may have
+    been stored after the look-up, and what it changed is then the reason of the refusal. The second run finds its key.
+    """
+    try:
+        return await commit()
+    except (IdempotencyMismatch, StoreUnavailable):
+        raise
+    except StratagraphError:
+        hashes = [key.key_hash for key in keys if key.key_hash is not None]
+        if not hashes:
+            raise
+        async with database.writing(caller.bounds) as connection:  # readers may not read keys
+            used = await find_used_keys(connection, caller, hashes)
+        if not used:
+            raise
+    return await commit()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stratagraph.memory.requests.number_bounds import check_between
+from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.model.canonical import check_json, has_more_values
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.error_values import json_type

@@ -12,8 +12,7 @@ from stratagraph.memory.capture.error_paths import set_request_path
 from stratagraph.memory.propagation.impact import RevisionImpact, preview_impact, visible_impacts
 from stratagraph.memory.propagation.reevaluation import BUDGET
 from stratagraph.memory.records.changes import RecordChange
-from stratagraph.memory.requests.replays import or_replayed
-from stratagraph.memory.requests.retrying import retried
+from stratagraph.memory.requests.retrying import or_replayed, retried
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.contest import contest
 from stratagraph.memory.revise.delete import delete

@@ -1,4 +1,4 @@
-"""The bound on the times that callers give for what has happened (docs/specification.md, Capture)."""
+"""The bounds of times and numbers in requests (docs/specification.md, Capture)."""
 
 from __future__ import annotations
 
@@ -19,4 +19,12 @@ def refuse_future(instant: datetime, now: datetime, *, path: Sequence[str]) -> N
             f" service's clock ({rfc3339(now)}); an event has happened already. Correct the time, or give what will"
             " hold later as a fact with validity.start.",
             path=list(path),
+        )
+
+
+def check_between(name: str, value: float, least: int, most: int) -> None:
+    """Raise InvalidInput, whose path is the argument `name`, unless `value` is from `least` to `most`."""
+    if not least <= value <= most:
+        raise InvalidInput(
+            f"{name}: {value} is not between {least} and {most}; choose a number in that range", path=[name]
         )
