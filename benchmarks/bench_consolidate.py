@@ -31,7 +31,7 @@ from sqlalchemy import text
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stages import build_stages
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.clock import SystemClock

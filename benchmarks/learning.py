@@ -24,8 +24,8 @@ from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.imports.traces import import_traces
-from stratagraph.memory.learning.frame import Learning
 from stratagraph.memory.learning.procedures.confidence import wilson_interval
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stages import build_stages
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve

@@ -13,9 +13,9 @@ from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.registry import build_jobs
 from stratagraph.memory.learning.extraction.extractor import Extractor
 from stratagraph.memory.learning.extraction.limits import Limits
-from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stage import StageReport
-from stratagraph.memory.learning.stages import build_stages, build_sweeps
+from stratagraph.memory.learning.stages import build_follow_ups, build_stages
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.artifacts.blobs import Blobs
 
@@ -28,17 +28,17 @@ def resources_of(memory: Memory, *, artifacts: Artifacts | None = None) -> Resou
         clock=memory.clock,
         artifacts=artifacts or Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore())),
         failed_captures=memory.failed_captures,
-        learning=sweeping_of(memory),
+        learning=learning_with_follow_ups_of(memory),
         owner=f"test:{secrets.token_hex(4)}",
     )
 
 
 def learning_of(memory: Memory) -> Learning:
-    """Return the service that learns from episodes, with all stages and no sweeps."""
+    """Return the service that learns from episodes, with all stages and no follow-ups."""
     return Learning(memory.database, memory.directory, memory.clock, build_stages())
 
 
-def sweeping_of(
+def learning_with_follow_ups_of(
     memory: Memory,
     *,
     extractor: Extractor | None = None,
@@ -46,21 +46,21 @@ def sweeping_of(
     owner: str = "test",
     first_pause_s: float = 0.001,
 ) -> Learning:
-    """Return the service that learns, with all stages and sweeps; with extraction if there is an extractor."""
+    """Return the service that learns, with all stages and follow-ups; with extraction if there is an extractor."""
     parts = (memory.database, memory.directory, memory.clock)
-    sweeps = build_sweeps(*parts, owner=owner, extractor=extractor, limits=limits, first_pause_s=first_pause_s)
-    return Learning(*parts, build_stages(extracts=extractor is not None), sweeps)
+    follow_ups = build_follow_ups(*parts, owner=owner, extractor=extractor, limits=limits, first_pause_s=first_pause_s)
+    return Learning(*parts, build_stages(extracts=extractor is not None), follow_ups)
 
 
 async def learn(learning: Learning, memory: Memory) -> list[StageReport]:
-    """Run learning to its end, and return the reports of the steps of its sweeps; none if nothing is due."""
+    """Run learning to its end, and return the reports of the steps of its follow-ups; none if nothing is due."""
     run = await learning.open_run(memory.clock.now())
     if run is None:
         return []
     while await learning.run_batch(run) is not None:
         pass
     steps: list[StageReport] = []
-    while (done := await learning.run_sweep(run)) is not None:
+    while (done := await learning.run_follow_up(run)) is not None:
         steps += done.stages.values()
     await learning.close_run(run)
     return steps

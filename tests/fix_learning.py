@@ -15,8 +15,8 @@ from fix_memory import Memory
 from sqlalchemy import text
 
 from stratagraph.memory.learning.batches import BatchDone
-from stratagraph.memory.learning.frame import Learning
 from stratagraph.memory.learning.runs import ConsolidationRuns
+from stratagraph.memory.learning.service import Learning
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.records.reading import Reader
@@ -45,8 +45,8 @@ async def run_learning(memory: Memory, learning: Learning | None = None) -> list
     while (run := await learning.open_run(memory.clock.now())) is not None:
         while (batch := await learning.run_batch(run)) is not None:
             done.append(batch)
-        while (swept := await learning.run_sweep(run)) is not None:
-            done.append(swept)
+        while (followed_up := await learning.run_follow_up(run)) is not None:
+            done.append(followed_up)
         await learning.close_run(run)
     return done
 

@@ -14,7 +14,7 @@ from fix_memory import Memory
 
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
-from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stages import build_stages
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

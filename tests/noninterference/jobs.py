@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from fix_jobs import resources_of, sweeping_of
+from fix_jobs import learning_with_follow_ups_of, resources_of
 from fix_learning import run_learning
 from fix_memory import Memory
 from noninterference.steps import Step
@@ -40,7 +40,7 @@ async def run_jobs(memory: Memory) -> None:
     now = memory.clock.now()
     await RetryCaptures(resources, RetryCapturesConfig()).run_once(now)
     await CloseEpisodes(resources).run_once(now)
-    await run_learning(memory, sweeping_of(memory))
+    await run_learning(memory, learning_with_follow_ups_of(memory))
     await link_due(memory.database, memory.directory, now=now, batch=100)
     await reevaluate_due(memory.database, memory.directory, now=now, batch=100)
     await WordCounter(memory.database).count_changes()

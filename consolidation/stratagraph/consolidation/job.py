@@ -10,7 +10,7 @@ from typing import Protocol
 
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.embedding.embedder import Embedder
-from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
 from stratagraph.store.keys.directory import Directory

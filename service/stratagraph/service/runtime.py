@@ -28,9 +28,9 @@ from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
 from stratagraph.memory.learning.extraction.limits import Limits
-from stratagraph.memory.learning.frame import Learning
 from stratagraph.memory.learning.runs import ConsolidationRuns
-from stratagraph.memory.learning.stages import build_stages, build_sweeps
+from stratagraph.memory.learning.service import Learning
+from stratagraph.memory.learning.stages import build_follow_ups, build_stages
 from stratagraph.memory.lessons.service import Lessons
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.records.forgetting import Forgetting
@@ -230,7 +230,7 @@ async def open_runtime(
             directory,
             clock,
             build_stages(extracts=extractor is not None),
-            build_sweeps(database, directory, clock, owner=owner, extractor=extractor, limits=limits),
+            build_follow_ups(database, directory, clock, owner=owner, extractor=extractor, limits=limits),
         )
         resources = Resources(
             database=database,

@@ -17,7 +17,7 @@ from fix_memory import Memory, until
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.memory.learning.compression import Compression
 from stratagraph.memory.learning.episode import Episode
-from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.store.learning import episodes
 from stratagraph.store.learning.episodes import OUTCOME_WAIT

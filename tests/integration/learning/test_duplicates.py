@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from fix_api import services_of
-from fix_jobs import learn, sweeping_of
+from fix_jobs import learn, learning_with_follow_ups_of
 from fix_learning import runs_of
 from fix_memory import Memory, memory_of, trust_of
 from hypothesis import HealthCheck, given, settings
@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.learning.duplicates.follow_up import CLAIMED
 from stratagraph.memory.learning.duplicates.review import DuplicatePage, DuplicateReview
 from stratagraph.memory.learning.duplicates.signals import BITS, LISTED, MERGED, Signal
-from stratagraph.memory.learning.duplicates.sweep import CLAIMED
 from stratagraph.memory.revise.request import Merge, RejectDuplicate, Unmerge
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
@@ -34,7 +34,7 @@ from stratagraph.store.postgres.database import Database
 
 async def consolidate(memory: Memory) -> Sequence[int]:
     """Run learning to its end; return the number of records compared in each step."""
-    return [report.inputs for report in await learn(sweeping_of(memory), memory)]
+    return [report.inputs for report in await learn(learning_with_follow_ups_of(memory), memory)]
 
 
 async def active(memory: Memory, *ids: UUID, trust: Trust | None = None) -> list[bool]:
@@ -472,14 +472,14 @@ async def test_a_run_may_be_continued_by_other_processes(memory: Memory) -> None
         for name in names
     ]
     await memory.capture.capture(memory.trust, requests, batch=True)
-    run = await sweeping_of(memory).open_run(memory.clock.now())
+    run = await learning_with_follow_ups_of(memory).open_run(memory.clock.now())
     assert run is not None
     steps = 0
-    while await sweeping_of(memory, owner=f"process {steps}").run_sweep(run) is not None:
+    while await learning_with_follow_ups_of(memory, owner=f"process {steps}").run_follow_up(run) is not None:
         steps += 1
     assert steps >= 2
     assert len(await memory.rows("SELECT FROM entity_merge")) == 2
-    await sweeping_of(memory).close_run(run)
+    await learning_with_follow_ups_of(memory).close_run(run)
 
 
 def _spelled(number: int) -> str:

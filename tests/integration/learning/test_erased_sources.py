@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 from fix_erasing import Store
 from fix_examples import repeated
-from fix_jobs import learn, sweeping_of
+from fix_jobs import learn, learning_with_follow_ups_of
 
 from stratagraph.memory.learning.extraction.extractor import Admission, Answer, Message
 from stratagraph.memory.lessons.request import LearnLesson
@@ -102,7 +102,7 @@ async def test_nothing_learned_keeps_a_word_that_only_erased_records_had(store: 
         learned = await memory.lessons.learn(memory.trust, LearnLesson(task="one task", solution=f"use {word}"))
         words.setdefault(learned.captured.primary.id, set()).add(word)
     memory.clock.forward(timedelta(seconds=1))
-    await learn(sweeping_of(memory, extractor=ModelOfAll()), memory)
+    await learn(learning_with_follow_ups_of(memory, extractor=ModelOfAll()), memory)
     left = dict(words)
     for id_ in chance.sample(sorted(words), len(words)):
         await store.erase(record_id=id_)

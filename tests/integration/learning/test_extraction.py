@@ -15,7 +15,7 @@ import httpx
 import pytest
 from fix_endpoint import Reply
 from fix_extractor import ModelServer, completion, found_in, items_of, model_server
-from fix_jobs import learn, resources_of, sweeping_of
+from fix_jobs import learn, learning_with_follow_ups_of, resources_of
 from fix_learning import runs_of
 from fix_memory import Memory, trust_of
 
@@ -45,7 +45,7 @@ async def extract(memory: Memory, server: ModelServer, *, limits: Limits | None 
     before = [row["run"] for row in await memory.rows("SELECT run FROM learning_report")]
     timeout = httpx.Timeout(0.5)
     async with ChatEndpoint(server.url, model="test-model", key="secret", timeout=timeout) as endpoint:
-        learning = sweeping_of(memory, extractor=endpoint, limits=limits, first_pause_s=0.001)
+        learning = learning_with_follow_ups_of(memory, extractor=endpoint, limits=limits, first_pause_s=0.001)
         await learn(learning, memory)
     total = StageReport()
     for row in await memory.rows("SELECT run, stages FROM learning_report"):
@@ -339,7 +339,7 @@ async def test_no_run_begins_for_an_episode_that_may_not_be_read_now(memory: Mem
     await extract(memory, model, limits=Limits(requests=0))
     memory.clock.forward(timedelta(days=1))
     async with ChatEndpoint(model.url, model="test-model", key="secret", timeout=httpx.Timeout(0.5)) as endpoint:
-        learning = sweeping_of(memory, extractor=endpoint)
+        learning = learning_with_follow_ups_of(memory, extractor=endpoint)
         await memory.rows("UPDATE extraction SET lease_until = 'infinity' RETURNING 1 AS n")
         await learn(learning, memory)  # the summary has changed since
         assert await learning.open_run(memory.clock.now()) is None
@@ -486,7 +486,7 @@ async def test_a_claim_of_a_process_that_died_runs_out(memory: Memory, model: Mo
     await episode(memory, "Ann likes tea")
     async with ChatEndpoint(model.url, model="test-model") as endpoint:
         model.fault = lambda _: Reply(200, after_s=60.0)
-        learning = sweeping_of(memory, extractor=endpoint, owner="killed")
+        learning = learning_with_follow_ups_of(memory, extractor=endpoint, owner="killed")
         running = asyncio.create_task(learn(learning, memory))
         await model.asked.wait()
         running.cancel()

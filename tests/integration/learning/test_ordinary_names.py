@@ -11,7 +11,7 @@ from fix_memory import Memory
 
 from stratagraph.memory.learning.competence.stage import Competence
 from stratagraph.memory.learning.compression import Compression
-from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stage import LearningBatch, Stage, StageReport
 from stratagraph.memory.learning.stages import build_stages
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind

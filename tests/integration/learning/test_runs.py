@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.consolidate import Consolidate, ConsolidateConfig
 from stratagraph.memory.learning import preview
-from stratagraph.memory.learning.frame import BATCH, Learning
+from stratagraph.memory.learning.service import BATCH, Learning
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.learning.structural_facts import StructuralFacts
 from stratagraph.store.learning.episodes import OUTCOME_WAIT

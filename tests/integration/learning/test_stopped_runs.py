@@ -20,8 +20,8 @@ from fix_memory import Memory, fresh_database, memory_of
 from fix_service import MASTER_KEY, Forked, environment, run_command
 
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.learning import frame
-from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning import service as learning_service
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stage import LearningBatch, Stage, StageReport
 from stratagraph.memory.learning.stages import build_stages
 from stratagraph.memory.revise.request import Reinforce, Retract, Revise
@@ -136,7 +136,7 @@ async def check_undo(memory: Memory, seed: int) -> None:
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame, "BATCH", 2)
+    monkeypatch.setattr(learning_service, "BATCH", 2)
 
 
 @pytest.mark.parametrize("seed", [1])

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from fix_jobs import learn, resources_of, sweeping_of
+from fix_jobs import learn, learning_with_follow_ups_of, resources_of
 from fix_learning import capture_episode, run_learning, runs_of, stored_records
 from fix_memory import Memory, trust_of
 from sqlalchemy import text
@@ -224,7 +224,7 @@ async def test_all_merges_of_a_run_are_undone_whatever_their_order(memory: Memor
         await memory.observe(name, "based_in", f"place {number % 2}")
     memory.clock.forward(timedelta(hours=1))
     before = await stored_records(memory)
-    await learn(sweeping_of(memory), memory)
+    await learn(learning_with_follow_ups_of(memory), memory)
     run = await last_run(memory)
     changed = await stored_records(memory)
     assert sum(changed[id_][1] == "superseded" for id_, one in before.items() if one[0] == "entity") == 4

@@ -11,7 +11,7 @@ from typing import Protocol
 from stratagraph.consolidation.job import CONSOLIDATE_EVERY_S, JobConfig, JobResult, Resources, repeat
 from stratagraph.consolidation.runner import Runner
 from stratagraph.memory.learning.batches import BatchDone
-from stratagraph.memory.learning.frame import JOB, Learning
+from stratagraph.memory.learning.service import JOB, Learning
 from stratagraph.store.model.errors import StoreUnavailable
 
 LONGEST_COMMAND_S = 24 * 3_600.0  # for which a person's command may learn; a service does so in short turns
@@ -25,7 +25,7 @@ class ConsolidateConfig(JobConfig):
     first_pause_s: float = CONSOLIDATE_EVERY_S  # an upgrade may have queued every record, which takes minutes
     deadline_s: float = 1_200.0  # an answer of a language model may take minutes
     batches: int = 10  # transactions in one turn; the next turn of the same run follows at once where more is due
-    steps: int = 10  # of the sweeps in one turn, each a request to a language model, or a transaction
+    steps: int = 10  # of the follow-ups in one turn, each a request to a language model, or a transaction
 
 
 class Consolidate:
@@ -57,13 +57,13 @@ class Consolidate:
             return result
 
         async def step() -> JobResult:
-            done = await self._learning.run_sweep(run)
+            done = await self._learning.run_follow_up(run)
             return JobResult() if done is None else JobResult(counts=counts_of(done), more=True)
 
-        swept = await repeat(step, times=self.config.steps)
-        if not swept.more:
+        followed_up = await repeat(step, times=self.config.steps)
+        if not followed_up.more:
             await self._learning.close_run(run)
-        return JobResult(counts=Counter(result.counts) + Counter(swept.counts), more=swept.more)
+        return JobResult(counts=Counter(result.counts) + Counter(followed_up.counts), more=followed_up.more)
 
 
 def counts_of(done: BatchDone) -> dict[str, int]:
@@ -87,7 +87,7 @@ class LearningProgress(Protocol):
         ...
 
     def remains(self, waiting: Mapping[str, int]) -> None:
-        """Note how much each sweep has left to do, by name: once the episodes are read, and after each step."""
+        """Note how much each follow-up has left to do, by name: once the episodes are read, and after each step."""
         ...
 
 
@@ -114,11 +114,11 @@ class _ConsolidateAll:
                 self.done.append(batch)
                 counts.update(counts_of(batch))
                 self._progress.learned(batch)
-            self._progress.remains(await self._learning.sweeps_waiting(run))
-            while (swept := await self._learning.run_sweep(run)) is not None:
-                self.done.append(swept)
-                counts.update(counts_of(swept))
-                self._progress.remains(await self._learning.sweeps_waiting(run))
+            self._progress.remains(await self._learning.follow_ups_waiting(run))
+            while (followed_up := await self._learning.run_follow_up(run)) is not None:
+                self.done.append(followed_up)
+                counts.update(counts_of(followed_up))
+                self._progress.remains(await self._learning.follow_ups_waiting(run))
             await self._learning.close_run(run)
             if run.began_at >= now:  # what its limits have left over waits for the next run
                 break

@@ -1,4 +1,4 @@
-"""Batches of learning: transactions in which the stages learn from due episodes of one group, or a sweep learns.
+"""Batches of learning: transactions in which the stages learn from due episodes of one group, or a follow-up learns.
 
 A batch is written as a whole, with the mark on its episodes and its part of the report, or not at all.
 """
@@ -12,10 +12,10 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.learning.episode import Episode
+from stratagraph.memory.learning.follow_ups import Work
 from stratagraph.memory.learning.learner import Learner
 from stratagraph.memory.learning.reading import read_episodes
 from stratagraph.memory.learning.stage import LearningBatch, Run, Stage, StageReport
-from stratagraph.memory.learning.sweep import Work
 from stratagraph.memory.propagation.queue import caller_of
 from stratagraph.memory.requests.retrying import StaleRead, is_outage, retried
 from stratagraph.store.erasure.pruning import schedule_learned
@@ -71,7 +71,7 @@ class Attempt:
 
 
 class Batches:
-    """Writes the batches of runs. `stages` are all of this installation, and `names` those of all stages and sweeps."""
+    """Writes the batches of runs. `stages` are all of them, `names` those of stages and follow-ups."""
 
     def __init__(
         self, database: Database, directory: Directory, clock: Clock, stages: Sequence[Stage], names: Sequence[str]

@@ -1,4 +1,4 @@
-"""The stages of learning, in the order in which they learn from each batch, and the sweeps that follow."""
+"""The stages of learning, in the order in which they learn from each batch, and the follow-ups that follow."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from stratagraph.memory.learning.competence.stage import Competence
 from stratagraph.memory.learning.compression import Compression
-from stratagraph.memory.learning.duplicates.sweep import Duplicates
+from stratagraph.memory.learning.duplicates.follow_up import Duplicates
 from stratagraph.memory.learning.extraction.asking import FIRST_PAUSE_S
 from stratagraph.memory.learning.extraction.extractor import Extractor
+from stratagraph.memory.learning.extraction.follow_up import Extraction
 from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.extraction.queueing import ExtractionQueue
-from stratagraph.memory.learning.extraction.sweep import Extraction
+from stratagraph.memory.learning.follow_ups import FollowUp
 from stratagraph.memory.learning.plans.stage import Plans
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.learning.structural_facts import StructuralFacts
-from stratagraph.memory.learning.sweep import Sweep
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.postgres.database import Database
@@ -29,7 +29,7 @@ def build_stages(*, extracts: bool = False) -> Sequence[Stage]:
     return (Compression(), StructuralFacts(), Competence(), Plans(), *([ExtractionQueue()] if extracts else []))
 
 
-def build_sweeps(
+def build_follow_ups(
     database: Database,
     directory: Directory,
     clock: Clock,
@@ -38,8 +38,8 @@ def build_sweeps(
     extractor: Extractor | None = None,
     limits: Limits | None = None,
     first_pause_s: float = FIRST_PAUSE_S,
-) -> Sequence[Sweep]:
-    """Return the sweeps: what is extracted may then be found to be known. `owner` names this server.
+) -> Sequence[FollowUp]:
+    """Return the follow-ups: what is extracted may then be found to be known. `owner` names this server.
 
     Of an `extractor` that is overloaded, the first pause takes `first_pause_s` seconds.
     """

@@ -30,7 +30,7 @@ Stages = Annotated[
 ]
 PREVIEWED = 1_000  # episodes of each group that a dry run learns from
 SHOWN = 20  # runs listed at once
-_SWEEPS = {"duplicates": "Comparing records", "semantic-extractor": "Reading with the language model"}
+_FOLLOW_UPS = {"duplicates": "Comparing records", "semantic-extractor": "Reading with the language model"}
 
 
 @app.callback()
@@ -161,24 +161,24 @@ def _require_stages(runtime: Runtime, stages: Sequence[str]) -> None:
 
 
 class _Shown:
-    """The progress of learning as bars: one for the episodes, and one for each sweep that has anything to do."""
+    """The progress of learning as bars: one for the episodes, and one for each follow-up that has anything to do."""
 
     def __init__(self, progress: Progress, due: int) -> None:
         self._progress = progress
         self._episodes = progress.add_task("Learning from episodes", total=due)
-        self._sweeps: dict[str, tuple[TaskID, int]] = {}  # by name, with the most that was left to do
+        self._follow_ups: dict[str, tuple[TaskID, int]] = {}  # by name, with the most that was left to do
 
     def learned(self, batch: BatchDone) -> None:
         self._progress.advance(self._episodes, batch.episodes + batch.set_aside)
 
     def remains(self, waiting: Mapping[str, int]) -> None:
         for name, left in waiting.items():
-            if name not in self._sweeps:
+            if name not in self._follow_ups:
                 if not left:
                     continue
-                self._sweeps[name] = (self._progress.add_task(_SWEEPS.get(name, name), total=left), left)
-            task, most = self._sweeps[name]
-            self._sweeps[name] = (task, max(most, left))
+                self._follow_ups[name] = (self._progress.add_task(_FOLLOW_UPS.get(name, name), total=left), left)
+            task, most = self._follow_ups[name]
+            self._follow_ups[name] = (task, max(most, left))
             self._progress.update(task, total=max(most, left), completed=max(0, most - left))
 
 

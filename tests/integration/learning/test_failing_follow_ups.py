@@ -10,19 +10,19 @@ from uuid import UUID
 
 import pytest
 from fix_examples import repeated
-from fix_jobs import learn, resources_of, sweeping_of
+from fix_jobs import learn, learning_with_follow_ups_of, resources_of
 from fix_learning import capture_episode, run_learning
 from fix_memory import Memory
 from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.consolidate import Consolidate, ConsolidateConfig
-from stratagraph.memory.learning.duplicates import sweep
+from stratagraph.memory.learning.duplicates import follow_up
 from stratagraph.memory.learning.duplicates.finding import Search
 from stratagraph.memory.learning.duplicates.merging import Compared, Merge, compare_claimed
-from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter
+from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.learning.structural_facts import StructuralFacts
-from stratagraph.memory.learning.sweep import GroupWriter, Swept
 from stratagraph.store.learning.runs import StoredRun
 from stratagraph.store.model.errors import StoreUnavailable
 
@@ -45,7 +45,7 @@ FIRMS = [
 
 
 class Broken:
-    """A sweep that always has something to do, and fails with `error` when it begins."""
+    """A follow-up that always has something to do, and fails with `error` when it begins."""
 
     name = "broken"
     summary = "Fail."
@@ -59,7 +59,7 @@ class Broken:
     async def waiting(self, now: datetime, *, most: int) -> int:
         raise self.error
 
-    async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
+    async def step(self, writer: GroupWriter, run: StoredRun) -> FollowedUp | None:
         raise self.error
 
 
@@ -91,7 +91,7 @@ def fail_for(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Search, set[UUID]
             raise RuntimeError("a defect")
         return done
 
-    monkeypatch.setattr(sweep, "compare_claimed", compared)
+    monkeypatch.setattr(follow_up, "compare_claimed", compared)
 
 
 async def standing(memory: Memory, *ids: UUID) -> int:
@@ -109,7 +109,7 @@ async def unfinished(memory: Memory) -> int:
     return int(row["n"])
 
 
-async def test_a_sweep_that_always_fails_does_not_stop_learning(
+async def test_a_follow_up_that_always_fails_does_not_stop_learning(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail_for(monkeypatch, lambda search, taken: True)
@@ -121,20 +121,20 @@ async def test_a_sweep_that_always_fails_does_not_stop_learning(
         memory.clock.forward(timedelta(days=1))
 
 
-async def test_a_sweep_that_raises_ends_for_the_run_and_the_others_go_on(memory: Memory) -> None:
+async def test_a_follow_up_that_raises_ends_for_the_run_and_the_others_go_on(memory: Memory) -> None:
     one, other = await memory.entity("Acme, Inc.", **FIRM), await memory.entity("ACME Inc", **FIRM)
-    learning = sweeping_of(memory)
-    sweeps = [Broken(RuntimeError("a defect")), *learning.sweeps]
-    learning = Learning(memory.database, memory.directory, memory.clock, learning.stages, sweeps)
+    learning = learning_with_follow_ups_of(memory)
+    follow_ups = [Broken(RuntimeError("a defect")), *learning.follow_ups]
+    learning = Learning(memory.database, memory.directory, memory.clock, learning.stages, follow_ups)
     await learn(learning, memory)
     assert (await standing(memory, one, other), await unfinished(memory)) == (1, 0)
 
 
 async def test_an_outage_is_waited_for(memory: Memory) -> None:
     await capture_episode(memory, "one")
-    learning = sweeping_of(memory)
-    sweeps = [Broken(StoreUnavailable())]
-    learning = Learning(memory.database, memory.directory, memory.clock, learning.stages, sweeps)
+    learning = learning_with_follow_ups_of(memory)
+    follow_ups = [Broken(StoreUnavailable())]
+    learning = Learning(memory.database, memory.directory, memory.clock, learning.stages, follow_ups)
     with pytest.raises(StoreUnavailable):
         await learn(learning, memory)
     assert (await unlearned(memory), await unfinished(memory)) == (0, 1)
@@ -151,15 +151,15 @@ async def test_a_record_that_cannot_be_compared_is_set_aside_and_tried_again(
     ]
     with monkeypatch.context() as patched:
         fail_for(patched, lambda search, taken: ids[2] in taken)
-        done = await learn(sweeping_of(memory), memory)
+        done = await learn(learning_with_follow_ups_of(memory), memory)
     assert await standing(memory, *ids) == 3
     assert {"set aside: RuntimeError": 1} in [report.skips for report in done]
     assert [row["id"] for row in await memory.rows("SELECT id FROM job_set_aside")] == [ids[2]]
     assert await memory.rows("SELECT id FROM duplicate_due WHERE id = :id", id=ids[2]) == []
     twin = await memory.entity("GLOBEX", **FIRM)
     memory.clock.forward(HOUR)
-    await learn(sweeping_of(memory), memory)
-    await learn(sweeping_of(memory), memory)
+    await learn(learning_with_follow_ups_of(memory), memory)
+    await learn(learning_with_follow_ups_of(memory), memory)
     assert await standing(memory, ids[2], twin) == 1
     assert await memory.rows("SELECT id FROM job_set_aside") == []
 
@@ -179,7 +179,7 @@ async def test_just_the_records_that_fail_are_set_aside(
     crowd = set(rng.sample(sorted({*ids} - failing), 3))  # which fail where all are taken at once
     with monkeypatch.context() as patched:
         fail_for(patched, lambda search, taken: bool(taken & failing) or taken >= crowd)
-        await learn(sweeping_of(memory), memory)
+        await learn(learning_with_follow_ups_of(memory), memory)
     assert {row["id"] for row in await memory.rows("SELECT id FROM job_set_aside")} == failing
     assert await memory.rows("SELECT id FROM duplicate_due") == []
     expected = [1 if {*pair} - failing else 2 for pair in pairs]
@@ -201,12 +201,12 @@ async def test_a_record_is_not_set_aside_for_another_one_that_failed(
                 raise RuntimeError("a defect")
             return await compare(search, merge, taken, **more)
 
-        monkeypatch.setattr(sweep, "compare_claimed", compared)
-        learning = sweeping_of(memory)
+        monkeypatch.setattr(follow_up, "compare_claimed", compared)
+        learning = learning_with_follow_ups_of(memory)
         run = await learning.open_run(memory.clock.now())
         assert run is not None
         await other.execute(text("SELECT FROM duplicate_due WHERE id = :id FOR UPDATE"), {"id": ids[0]})
-        while await learning.run_sweep(run) is not None:
+        while await learning.run_follow_up(run) is not None:
             pass
     assert [row["id"] for row in await memory.rows("SELECT id FROM job_set_aside")] == [ids[1]]
     assert await memory.rows("SELECT id FROM duplicate_due") == []
@@ -220,8 +220,8 @@ async def test_a_failure_before_any_record_was_taken_is_blamed_on_none(
     async def broken(*_: Any, **__: Any) -> list[UUID]:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(sweep, "claim_due", broken)
-    await learn(sweeping_of(memory), memory)
+    monkeypatch.setattr(follow_up, "claim_due", broken)
+    await learn(learning_with_follow_ups_of(memory), memory)
     assert await memory.rows("SELECT id FROM job_set_aside") == []
     assert len(await memory.rows("SELECT id FROM duplicate_due")) == 1
     assert await unfinished(memory) == 0
@@ -235,9 +235,9 @@ async def test_a_group_that_keeps_failing_is_left_to_the_next_run(
         await memory.entity(name, primary_type="Organization", scope="project:b") for name in ("Acme, Inc.", "ACME Inc")
     ]
     (row,) = await memory.rows("SELECT scope FROM record WHERE id = :id", id=bad[0])
-    monkeypatch.setattr(sweep, "MOST_FAILED", 2)
+    monkeypatch.setattr(follow_up, "MOST_FAILED", 2)
     fail_for(monkeypatch, lambda search, taken: search.group.scope == row["scope"])
-    await learn(sweeping_of(memory), memory)
+    await learn(learning_with_follow_ups_of(memory), memory)
     assert (await standing(memory, *good), await unfinished(memory)) == (1, 0)
     assert len(await memory.rows("SELECT id FROM job_set_aside")) == 2
     assert len(await memory.rows("SELECT id FROM duplicate_due")) == 3

@@ -1,4 +1,4 @@
-"""The sweep `duplicates`: merge entities and facts that say the same, or list them for a decision.
+"""The follow-up `duplicates`: merge entities and facts that say the same, or list them for a decision.
 
 See docs/learning.md.
 """
@@ -17,8 +17,8 @@ from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.learning.duplicates.finding import Search
 from stratagraph.memory.learning.duplicates.following import Following
 from stratagraph.memory.learning.duplicates.merging import RATIONALE, Compared, compare_claimed
+from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
-from stratagraph.memory.learning.sweep import GroupWriter, Swept
 from stratagraph.memory.requests.retrying import is_outage
 from stratagraph.store.jobs.set_aside import set_aside
 from stratagraph.store.learning.duplicates import (
@@ -70,7 +70,7 @@ class Duplicates:
         async with self._database.background(Role.JOBS) as connection:
             return await count_due(connection, most=most)
 
-    async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
+    async def step(self, writer: GroupWriter, run: StoredRun) -> FollowedUp | None:
         """Compare queued records of the first group that has some; at first, queue what the run has changed, too.
 
         Of records that cannot be compared, fewer are at once, and one that fails alone is set aside. After MOST_FAILED
@@ -92,7 +92,7 @@ class Duplicates:
         async with self._database.background(Role.JOBS) as connection:
             await queue_set_aside(connection, JOB, now=now)
 
-    async def _step(self, writer: GroupWriter, run: StoredRun, group: Group) -> Swept:
+    async def _step(self, writer: GroupWriter, run: StoredRun, group: Group) -> FollowedUp:
         while True:
             taken: list[UUID] = []
             compare = partial(_compare, limit=self._size, taken=taken)
@@ -106,11 +106,11 @@ class Duplicates:
                 self._size //= 2
             else:
                 self._size = min(CLAIMED, self._size * 2)
-                return Swept(group, report)
+                return FollowedUp(group, report)
 
     async def _set_aside(
         self, writer: GroupWriter, run: StoredRun, group: Group, failed: Sequence[UUID], error: Exception
-    ) -> Swept:
+    ) -> FollowedUp:
         """Set aside the record of a group that failed alone, with `error`.
 
         If `failed` is empty, the failure came before any record was taken, and the group is left to the next run.
@@ -128,7 +128,7 @@ class Duplicates:
         async def only_report(_: LearningBatch) -> StageReport:
             return StageReport(skips={f"set aside: {kind}": len(withdrawn)} if withdrawn else {})
 
-        return Swept(group, await writer.write(run, group, self.name, only_report), set_aside=len(withdrawn))
+        return FollowedUp(group, await writer.write(run, group, self.name, only_report), set_aside=len(withdrawn))
 
 
 async def _compare(batch: LearningBatch, *, limit: int, taken: list[UUID]) -> StageReport:

@@ -11,10 +11,9 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.learning.batches import Attempt, BatchDone, Batches
+from stratagraph.memory.learning.follow_ups import FollowUp, FollowUps
 from stratagraph.memory.learning.preview import preview_group
 from stratagraph.memory.learning.stage import Stage
-from stratagraph.memory.learning.sweep import Sweep
-from stratagraph.memory.learning.sweeping import Sweeping
 from stratagraph.memory.revise.linking import link_due
 from stratagraph.store.jobs.set_aside import set_aside
 from stratagraph.store.keys.directory import Directory
@@ -47,10 +46,10 @@ COUNTED = 100_000  # due episodes that are counted for people, at most
 
 
 class Learning:
-    """The service that learns from due episodes, and then from the queues of its sweeps.
+    """The service that learns from due episodes, and then from the queues of its follow-ups.
 
-    `stages` and `sweeps` are all that this installation has, in their order. A stage and a sweep of one name belong
-    together.
+    `stages` and `follow_ups` are all that this installation has, in their order. A stage and a follow-up of one name
+    belong together.
     """
 
     def __init__(
@@ -59,21 +58,21 @@ class Learning:
         directory: Directory,
         clock: Clock,
         stages: Sequence[Stage],
-        sweeps: Sequence[Sweep] = (),
+        follow_ups: Sequence[FollowUp] = (),
     ) -> None:
         self._database = database
         self._directory = directory
         self._clock = clock
         self.stages = tuple(stages)
-        self.sweeps = tuple(sweeps)
+        self.follow_ups = tuple(follow_ups)
         self._sizes: dict[tuple[UUID, Group], int] = {}  # of the batches of a run that took too long with BATCH
-        self._sweeping = Sweeping(self.sweeps)
+        self._follow_ups = FollowUps(self.follow_ups)
         self._batches = Batches(database, directory, clock, self.stages, self.names)
 
     @property
     def names(self) -> list[str]:
-        """The names of all stages and sweeps, in their order, each once."""
-        return list(dict.fromkeys([*(stage.name for stage in self.stages), *(sweep.name for sweep in self.sweeps)]))
+        """The names of all stages and follow-ups, in their order, each once."""
+        return list(dict.fromkeys([*(one.name for one in self.stages), *(one.name for one in self.follow_ups)]))
 
     def now(self) -> datetime:
         """Return the service's time."""
@@ -90,7 +89,7 @@ class Learning:
             if stopped is not None:
                 return stopped
             is_due = await find_due_group(connection, stages=self._stages_of(wanted), now=now, after=None) is not None
-        if not is_due and not await self._sweeping.is_due(now, wanted):
+        if not is_due and not await self._follow_ups.is_due(now, wanted):
             return None
         # What is learned names the entities that its events are linked to, so those queued by now are linked first.
         while (await link_due(self._database, self._directory, now=now, batch=LINKED)).due == LINKED:
@@ -120,31 +119,31 @@ class Learning:
                 else:
                     return await self._without_failing(run, group, attempt, error)
 
-    async def run_sweep(self, run: StoredRun) -> BatchDone | None:
-        """Do the next step of the first sweep of a run that has one; return what was done, or None if none is left.
+    async def run_follow_up(self, run: StoredRun) -> BatchDone | None:
+        """Do the next step of the first follow-up of a run that has one; return what was done, or None if none is left.
 
-        To be called once no batch is left. A sweep that fails does no more in this run. Raises StoreUnavailable if the
-        database cannot be reached.
+        To be called once no batch is left. A follow-up that fails does no more in this run. Raises StoreUnavailable if
+        the database cannot be reached.
         """
-        step = await self._sweeping.step(self._batches, run)
+        step = await self._follow_ups.step(self._batches, run)
         if step is None:
             return None
         name, done = step
         return BatchDone(run=run.id, group=done.group, episodes=0, set_aside=done.set_aside, stages={name: done.report})
 
-    async def sweeps_waiting(self, run: StoredRun) -> dict[str, int]:
-        """Return how much the sweeps of a run still have to do, each up to COUNTED, by name."""
-        return await self._sweeping.waiting(run, most=COUNTED)
+    async def follow_ups_waiting(self, run: StoredRun) -> dict[str, int]:
+        """Return how much the follow-ups of a run still have to do, each up to COUNTED, by name."""
+        return await self._follow_ups.waiting(run, most=COUNTED)
 
     def _stages_of(self, names: Collection[str]) -> list[str]:
-        """Return those of `names` that are stages, and not only sweeps."""
+        """Return those of `names` that are stages, and not only follow-ups."""
         return [stage.name for stage in self.stages if stage.name in names]
 
     async def close_run(self, run: StoredRun) -> None:
         """End a run of which no batch is left."""
         now = self._clock.now()
         self._sizes.clear()
-        self._sweeping.close()
+        self._follow_ups.close()
         async with self._database.background(Role.JOBS) as connection:
             await finish_run(connection, run.id, at=now)
             await clear_learned_set_aside(connection, JOB)

@@ -1,4 +1,4 @@
-"""The sweep `semantic-extractor`: facts that a language model extracts from queued episodes.
+"""The follow-up `semantic-extractor`: facts that a language model extracts from queued episodes.
 
 See docs/learning.md.
 Each step reads one part of one episode: the claim, the texts and the facts are transactions of their own, and the
@@ -22,9 +22,9 @@ from stratagraph.memory.learning.extraction.items import items_of
 from stratagraph.memory.learning.extraction.limits import Budget, Limits
 from stratagraph.memory.learning.extraction.prompt import Item, parts
 from stratagraph.memory.learning.extraction.queueing import NAME, SUMMARY
+from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter
 from stratagraph.memory.learning.reading import episode_of
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
-from stratagraph.memory.learning.sweep import GroupWriter, Swept
 from stratagraph.memory.requests.retrying import StaleRead, is_outage
 from stratagraph.store.erasure.pruning import schedule_learned
 from stratagraph.store.jobs.set_aside import set_aside
@@ -99,7 +99,7 @@ class Extraction:
         async with self._database.background(Role.JOBS) as connection:
             return await count_waiting(connection, below=self._directory.vault.seal_from, now=now, most=most)
 
-    async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
+    async def step(self, writer: GroupWriter, run: StoredRun) -> FollowedUp | None:
         """Read one part of the episode that has waited longest; None if none is left that the budgets suffice for.
 
         An endpoint that does not answer is asked again in the next run. If it did not answer about the same episode
@@ -123,14 +123,14 @@ class Extraction:
         try:
             report = await self._read(reading)
         except ExtractorUnavailable as error:
-            return Swept(claim.group, await self._unanswered(reading, error))
+            return FollowedUp(claim.group, await self._unanswered(reading, error))
         except NotToBeSent:  # if it is too sensitive, it is not claimed again; if it was erased, it is not queued
             report = await self._give_back(reading, "erased, or too sensitive by now", until=_next_run(run))
         except Exception as error:
             if is_outage(error):
                 raise
-            return Swept(claim.group, await self._set_aside(reading, error), set_aside=1)
-        return Swept(claim.group, report)
+            return FollowedUp(claim.group, await self._set_aside(reading, error), set_aside=1)
+        return FollowedUp(claim.group, report)
 
     async def _begin(self, run: StoredRun) -> None:
         """Take the budgets of the run, of which another process may have spent a part."""

@@ -1,0 +1,126 @@
+"""Follow-ups: learning from a queue of its own, after the episodes of a run.
+
+A follow-up that fails stops neither the others nor the learning from episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+
+from stratagraph.memory.learning.stage import LearningBatch, StageReport
+from stratagraph.memory.requests.retrying import is_outage
+from stratagraph.store.learning.groups import Group
+from stratagraph.store.learning.runs import StoredRun
+from stratagraph.store.model.errors import error_kind
+
+_log = structlog.get_logger(__name__)
+Work = Callable[[LearningBatch], Awaitable[StageReport]]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedUp:
+    """What one step of a follow-up did in a group, and how many records it set aside."""
+
+    group: Group
+    report: StageReport
+    set_aside: int = 0
+
+
+class GroupWriter(Protocol):
+    """Writes what a follow-up learns of a group."""
+
+    async def write(self, run: StoredRun, group: Group, name: str, work: Work) -> StageReport:
+        """Run `work` for a group in one transaction, and add its report to the run's report under `name`.
+
+        The batch that it is given has no episodes. The transaction is repeated if it conflicts with another writer.
+        """
+        ...
+
+
+class FollowUp(Protocol):
+    """Learning that is not done in the batches of episodes: from records that have changed, or with an endpoint.
+
+    `name` and `summary` are as of a stage. What a follow-up leaves undone must be in its queue, so that the next step,
+    also of another process, goes on from there.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    async def is_due(self, now: datetime) -> bool:
+        """Return whether there may be something to do at `now`."""
+        ...
+
+    async def waiting(self, now: datetime, *, most: int) -> int:
+        """Return the number of records or episodes in the queue at `now`, at most `most`."""
+        ...
+
+    async def step(self, writer: GroupWriter, run: StoredRun) -> FollowedUp | None:
+        """Do the next part of the work, outside any transaction but those of `writer`; None if none is left.
+
+        What comes into the queue after the run began may wait for the next one. What fails is set aside; a step that
+        raises is the last one of its follow-up in the run.
+        """
+        ...
+
+
+class FollowUps:
+    """Takes the steps of the follow-ups, in their order."""
+
+    def __init__(self, follow_ups: Sequence[FollowUp]) -> None:
+        self._follow_ups = follow_ups
+        self._ended: set[tuple[UUID, str]] = set()  # runs, and the follow-ups that have failed in them
+
+    async def is_due(self, now: datetime, names: Collection[str]) -> bool:
+        """Return whether one of the follow-ups `names` may have something to do; one that fails has nothing."""
+        due = False
+        for follow_up in self._follow_ups:
+            if follow_up.name in names:
+                try:
+                    due |= await follow_up.is_due(now)
+                except Exception as error:
+                    self._note(follow_up, error)
+        return due
+
+    async def waiting(self, run: StoredRun, *, most: int) -> dict[str, int]:
+        """Return how much each follow-up of a run still has in its queue, at most `most` each, by name."""
+        going_on = [one for one in self._follow_ups if one.name in run.stages and (run.id, one.name) not in self._ended]
+        return {follow_up.name: await follow_up.waiting(run.began_at, most=most) for follow_up in going_on}
+
+    async def step(self, writer: GroupWriter, run: StoredRun) -> tuple[str, FollowedUp] | None:
+        """Take the next step of the first follow-up of the run that has one; return its name and what it did.
+
+        None if no step is left. A follow-up that fails takes no more steps in the run. Raises StoreUnavailable if the
+        database cannot be reached.
+        """
+        for follow_up in self._follow_ups:
+            if follow_up.name not in run.stages or (run.id, follow_up.name) in self._ended:
+                continue
+            try:
+                done = await follow_up.step(writer, run)
+            except Exception as error:
+                self._note(follow_up, error)
+                self._ended.add((run.id, follow_up.name))
+                continue
+            if done is not None:
+                return follow_up.name, done
+        return None
+
+    def close(self) -> None:
+        """Let all follow-ups take steps again, in the next run."""
+        self._ended.clear()
+
+    def _note(self, follow_up: FollowUp, error: Exception) -> None:
+        """Log why a follow-up failed. Raises `error` if the database cannot be reached."""
+        if is_outage(error):
+            raise error
+        _log.warning("a follow-up of learning failed", follow_up=follow_up.name, error=error_kind(error))
