@@ -95,7 +95,7 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         malformed = send(data, {"question": "of another version"})
         assert malformed is not None
-        assert malformed["codes"] == ["INTERNAL"]
+        assert malformed["codes"] == ["INVALID_INPUT"]
         assert send(data, {**REQUEST, "query": "x" * (2 * LARGEST)}) is None
         status, _, err = await run_command("ask", "x", env=env | {"STRATAGRAPH_PROT": "1"})
         assert (status, "did you mean STRATAGRAPH_PORT" in " ".join(err.split())) == (1, True)
@@ -118,7 +118,12 @@ def test_a_command_does_without_a_service_that_has_ended(tmp_path: Path) -> None
     assert send(tmp_path / "nowhere", REQUEST) is None
 
 
-def test_a_command_does_not_answer_itself_what_a_service_has_begun_to_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answered", "told"), [(b'{"answer":', "before it had answered"), (b"{}", "another version than this command")]
+)
+def test_a_command_does_not_answer_itself_what_a_service_has_begun_to_answer(
+    tmp_path: Path, answered: bytes, told: str
+) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / NAME))
         listening.listen()
@@ -127,12 +132,12 @@ def test_a_command_does_not_answer_itself_what_a_service_has_begun_to_answer(tmp
             accepted, _ = listening.accept()
             while accepted.recv(LARGEST):
                 pass
-            accepted.sendall(b'{"answer":')
+            accepted.sendall(answered)
             accepted.close()
 
         service = threading.Thread(target=take_and_hang_up)
         service.start()
-        with pytest.raises(StoreUnavailable, match="before it had answered"):
+        with pytest.raises(StoreUnavailable, match=told):
             send(tmp_path, REQUEST)
         service.join()
 

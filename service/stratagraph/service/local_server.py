@@ -16,7 +16,7 @@ from strawberry.schema.exceptions import CannotGetOperationTypeError
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.masking import coded, internal_error
 from stratagraph.graphql.schema import Schema, build_schema
-from stratagraph.service.local_socket import BACKLOG, LARGEST
+from stratagraph.service.local_socket import BACKLOG, FIELDS, LARGEST
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable, StratagraphError
@@ -54,7 +54,6 @@ class LocalApi:
         except CannotGetOperationTypeError as error:
             return _refusal(InvalidInput.code, error.as_http_error_reason())
         except Exception as error:
-            # Also a request of another version's command, in another form.
             _, message = internal_error(error, place="local request")
             return _refusal("INTERNAL", message)
         errors = [coded(error) for error in result.errors or ()]
@@ -130,5 +129,7 @@ async def _answer(api: LocalApi, received: bytes) -> dict[str, Any]:
     try:
         request = orjson.loads(received)
     except orjson.JSONDecodeError:
-        return _refusal(InvalidInput.code, "The request is not JSON.")
+        request = None
+    if not isinstance(request, dict) or request.keys() != FIELDS:
+        return _refusal(InvalidInput.code, "The request is not that of a command of this version; restart the service.")
     return await api.answer(request)

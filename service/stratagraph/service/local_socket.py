@@ -21,6 +21,7 @@ NAME = "service.sock"
 PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
 BACKLOG = 16
 LARGEST = 1 << 20  # bytes of a request
+FIELDS = {"query", "variables", "operationName", "tenant"}  # of a request; operationName may be None
 LONGEST_S = 90.0  # for which a command waits for its answer
 _CHUNK = 1 << 16
 
@@ -47,9 +48,8 @@ def bind(data_dir: Path) -> socket.socket | None:
 def send(data_dir: Path, request: dict[str, Any]) -> dict[str, Any] | None:
     """Send a request to the service that runs on `data_dir`; return its response, as `LocalApi.answer` describes it.
 
-    `request` has `query`, `variables`, `operationName` (or None) and `tenant`. Return None if there is no service to
-    connect to, or if the request is longer than it reads. Raises StoreUnavailable if the service has the request and
-    does not answer it: it may be executing it.
+    `request` has FIELDS. Return None if there is no service to connect to, or if the request is longer than it reads.
+    Raises StoreUnavailable if the service has the request and does not answer it: it may be executing it.
     """
     asked = json.dumps(request).encode()
     if len(asked) > LARGEST:
@@ -67,7 +67,7 @@ def send(data_dir: Path, request: dict[str, Any]) -> dict[str, Any] | None:
             received = bytearray()
             while more := connection.recv(_CHUNK):
                 received += more
-            answer: dict[str, Any] = json.loads(received)
+            response: dict[str, Any] = json.loads(received)
         except TimeoutError:
             raise StoreUnavailable(
                 f"The running service has not answered within {LONGEST_S:g} s; try again, or look at its log."
@@ -77,7 +77,9 @@ def send(data_dir: Path, request: dict[str, Any]) -> dict[str, Any] | None:
                 "The running service ended the connection before it had answered; it may be stopping. Try again, or"
                 " look at its log."
             ) from None
-    return answer
+    if not response.keys() >= {"answer", "codes"}:
+        raise StoreUnavailable("The running service is of another version than this command; restart the service.")
+    return response
 
 
 @contextlib.contextmanager

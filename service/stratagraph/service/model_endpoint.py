@@ -6,12 +6,13 @@ Of answers that are no result, only the status and the header Retry-After are re
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 import httpx
-
-from stratagraph.service.retry_after import retry_after_s
 
 _REFUSALS = (400, 413, 422)  # answers that blame the request
 _LATER = (408, 409, 425, 429)  # as those from 500 on: answers that a later request may not get
@@ -97,3 +98,26 @@ class ModelEndpoint:
 
     def _setting(self, name: str) -> str:
         return f"STRATAGRAPH_{self._name.upper()}_{name}"
+
+
+def retry_after_s(value: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for, as a number or as a date; None if it asks for nothing.
+
+    A number that is not finite, and a date that is none, such as one of the year 100,000, ask for nothing.
+
+    >>> retry_after_s("1.5"), retry_after_s(None), retry_after_s("soon")
+    (1.5, None, None)
+    """
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        pass
+    else:
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    try:
+        at = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

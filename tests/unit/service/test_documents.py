@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
+from checkout import ROOT
 from graphql import (
     FieldNode,
     FragmentDefinitionNode,
@@ -22,7 +22,6 @@ from stratagraph.graphql.document_bounds import check_bounds
 from stratagraph.graphql.documents import MAX_TOKENS
 from stratagraph.service.cli import asking
 
-ROOT = Path(__file__).parents[3]
 SCHEMA = build_schema((ROOT / "schema.graphql").read_text())
 ALL = parse(asking.DOCUMENTS.read_text())
 OPERATIONS = {one.name.value: one for one in ALL.definitions if isinstance(one, OperationDefinitionNode) and one.name}

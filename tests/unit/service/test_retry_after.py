@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.service.retry_after import retry_after_s
+from stratagraph.service.model_endpoint import retry_after_s
 
 WHOLE = st.integers(-(10**20), 10**20) | st.integers(0, 99)
 DAYS, MONTHS = st.sampled_from(["Mon", "Sun", "", "x"]), st.sampled_from(["Jan", "Feb", "Dec", "xyz"])

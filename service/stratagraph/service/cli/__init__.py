@@ -17,8 +17,8 @@ HELP = (
     "Stratagraph stores the memory of LLM agents: typed records that can be revised, lose salience over time and"
     " are filtered by the caller's trust. Postgres stores them, Neo4j mirrors their graph, and the API is GraphQL."
     "\n\nStart with `stratagraph serve`. Then, in another terminal, `stratagraph import git .` and"
-    ' `stratagraph ask "what changed?"`. Settings are environment variables named STRATAGRAPH_…;'
-    " docs/settings.md lists them."
+    ' `stratagraph ask "what changed?"`. `stratagraph query` sends any GraphQL document. Settings are environment'
+    " variables named STRATAGRAPH_…; docs/settings.md lists them."
 )
 # The module of each subcommand, and its function, or its Typer with further subcommands.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "schema": ("serve", "schema"),
     "ask": ("ask", "ask"),
     "query": ("query", "query"),
-    "outcome": ("outcome", "outcome"),
+    "outcome": ("ask", "outcome"),
     "lessons": ("lessons", "app"),
     "playbook": ("lessons", "playbook"),
     "history": ("past", "history"),

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, RecordId, Tenant
-from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
+from stratagraph.service.cli.progress import progress_bar
 from stratagraph.service.cli.show import audit_table
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import parse_id
@@ -81,8 +81,7 @@ async def _with_progress(runtime: Runtime, tenant: str | None, record: UUID | No
     from stratagraph.store.audit.verification import estimate_entries, verify_chains
 
     database = runtime.database
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, disable=quiet) as progress:
+    with progress_bar(quiet, stays=True) as progress:
         about = await estimate_entries(database, tenant=tenant, record=record)
         task = progress.add_task("audit entries", total=about)
         found = await verify_chains(

@@ -9,8 +9,9 @@ from uuid import UUID
 import typer
 from rich.markup import escape
 
+from stratagraph.service.cli.options import Json, check_choice
 from stratagraph.service.cli.output import people, print_json, with_runtime
-from stratagraph.store.model.errors import InvalidInput, RecordNotFound, error_kind
+from stratagraph.store.model.errors import RecordNotFound, error_kind
 
 if TYPE_CHECKING:
     from stratagraph.memory.capture.retries import ListedCapture
@@ -24,7 +25,6 @@ app = typer.Typer(
 )
 Ids = Annotated[list[UUID] | None, typer.Argument(help="Ids of failed captures.")]
 All = Annotated[bool, typer.Option("--all", help="All failed captures.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 SHOWN = 200  # captures listed at once
 
 
@@ -58,7 +58,7 @@ def retry(ids: Ids = None, all_: All = False, json: Json = False) -> None:
     """Retry failed captures now. Exits with 1 if one of them failed again."""
     from stratagraph.memory.capture.retries import Retried
 
-    _require_choice("retry", ids, all_=all_)
+    check_choice("captures retry", "failed captures", ids, all_=all_)
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:
         retried = []
@@ -91,7 +91,7 @@ def retry(ids: Ids = None, all_: All = False, json: Json = False) -> None:
 @app.command()
 def drop(ids: Ids = None, all_: All = False, json: Json = False) -> None:
     """Delete failed captures with their input. They are not stored, and cannot be restored."""
-    _require_choice("drop", ids, all_=all_)
+    check_choice("captures drop", "failed captures", ids, all_=all_)
 
     async def work(runtime: Runtime) -> list[UUID]:
         return await runtime.failed_captures.drop_batches(await _batches(runtime, ids))
@@ -101,15 +101,6 @@ def drop(ids: Ids = None, all_: All = False, json: Json = False) -> None:
         print_json({"dropped": dropped})
     else:
         people.print(f"{len(dropped)} failed captures were deleted.")
-
-
-def _require_choice(what: str, ids: list[UUID] | None, *, all_: bool) -> None:
-    if bool(ids) == all_:
-        raise InvalidInput(
-            f"captures {what}: give either the ids of failed captures, or --all for all of them"
-            f" ({'both' if ids else 'neither'} given)",
-            path=["ids"],
-        )
 
 
 async def _batches(runtime: Runtime, ids: list[UUID] | None) -> list[tuple[int, UUID]]:

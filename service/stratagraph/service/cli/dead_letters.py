@@ -8,8 +8,8 @@ from uuid import UUID
 import typer
 from rich.table import Column
 
+from stratagraph.service.cli.options import Json, check_choice
 from stratagraph.service.cli.output import ID_WIDTH, folding_table, people, print_json, with_runtime
-from stratagraph.store.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from stratagraph.service.runtime import Runtime
@@ -21,7 +21,6 @@ app = typer.Typer(
 )
 Ids = Annotated[list[UUID] | None, typer.Argument(help="Ids of records or relations.")]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SHOWN = 200
 
 
@@ -81,12 +80,7 @@ def drop(ids: Ids = None, all_: All = False, json: Json = False) -> None:
 
 
 def _do(what: str, ids: list[UUID] | None, *, all_: bool, json: bool) -> None:
-    if bool(ids) == all_:
-        raise InvalidInput(
-            f"sync dead-letters {what}: give either the ids of dead letters, or --all for all of them"
-            f" ({'both' if ids else 'neither'} given)",
-            path=["ids"],
-        )
+    check_choice(f"sync dead-letters {what}", "dead letters", ids, all_=all_)
 
     async def work(runtime: Runtime) -> int:
         from stratagraph.graph_sync.worker import CONSUMER

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
 from stratagraph.service.cli.options import Tenant
 from stratagraph.service.cli.output import (
     ID_WIDTH,
     LiteralTable,
-    errors,
     folding_table,
     people,
     print_json,
     with_runtime,
 )
+from stratagraph.service.cli.progress import progress_bar
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
@@ -220,8 +219,7 @@ def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
 async def _with_progress(
     total: int, run: Callable[[Callable[[int], None]], Awaitable[ErasureResult]], *, quiet: bool
 ) -> ErasureResult:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, disable=quiet) as progress:
+    with progress_bar(quiet, stays=True) as progress:
         task = progress.add_task("records", total=total)
         return await run(lambda done: progress.advance(task, done))
 

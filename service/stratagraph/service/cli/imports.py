@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import LiteralTable, errors, people, print_json, with_runtime
+from stratagraph.service.cli.progress import progress_bar
 from stratagraph.store.model.enums import DeletionPolicy
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
@@ -149,8 +149,7 @@ def _retention(half_life_days: float, auto_prune: bool) -> Retention:
 async def _with_progress(
     what: str, total: int, run: Callable[[Advance], Awaitable[ImportSummary]], *, quiet: bool
 ) -> ImportSummary:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, disable=quiet) as progress:
+    with progress_bar(quiet, stays=True) as progress:
         task = progress.add_task(what, total=total)
         return await run(lambda done: progress.advance(task, done))
 

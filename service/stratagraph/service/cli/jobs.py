@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Column
 
+from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
@@ -21,7 +22,6 @@ app = typer.Typer(
     " `stratagraph serve` (all parts, or `--only jobs`) run each job on its own schedule, one server at a time.",
     no_args_is_help=True,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 SHOWN = 200  # rows that are set aside, listed at once
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from stratagraph.service.cli.options import Json
-from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
+from stratagraph.service.cli.progress import progress_bar
 from stratagraph.store.keys.sealing.master import MasterKey, from_file, from_hook
 from stratagraph.store.keys.sealing.master import generate as new_master_key
 from stratagraph.store.model.clock import SystemClock
@@ -138,7 +138,7 @@ async def _rotate(runtime: Runtime, name: str | None, *, quiet: bool) -> list[Ro
         raise _no_master_key()
     waiting = [(tenant, await rotation.count_rows_to_seal(tenant)) for tenant in tenants]
     done = []
-    with _progress(quiet) as progress:
+    with progress_bar(quiet, stays=True) as progress:
         for tenant, rows in waiting:
             if rows is None:
                 continue
@@ -150,7 +150,7 @@ async def _rotate(runtime: Runtime, name: str | None, *, quiet: bool) -> list[Ro
 async def _exchange(runtime: Runtime, *, quiet: bool) -> int:
     if runtime.directory.vault.master is None:
         raise _no_master_key()
-    with _progress(quiet) as progress:
+    with progress_bar(quiet, stays=True) as progress:
         task = progress.add_task("keys", total=None)
         return await _rotation(runtime).rewrap(lambda count: progress.advance(task, count))
 
@@ -167,11 +167,6 @@ def _previous(given: str | None) -> MasterKey | None:
     if _HOOK.fullmatch(given) and not Path(given).exists():
         return from_hook(given, where="--master-from")
     return from_file(Path(given), where="--master-from")
-
-
-def _progress(quiet: bool) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=errors, disable=quiet)
 
 
 def _no_master_key() -> Misconfigured:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import UUID
 
 import orjson
 import typer
@@ -19,6 +21,16 @@ RecordId = Annotated[
     str, typer.Argument(metavar="RECORD_ID", help="Id of the record, a UUID as `ask --json` prints it.")
 ]
 Why = Annotated[str, typer.Option("--why", help="The reason; the audit log stores it.")]
+
+
+def check_choice(command: str, what: str, ids: Sequence[UUID] | None, *, all_: bool) -> None:
+    """Raise InvalidInput unless `command`, which acts on `what`, is given either ids or --all."""
+    if bool(ids) == all_:
+        raise InvalidInput(
+            f"{command}: give either the ids of {what}, or --all for all of them"
+            f" ({'both' if ids else 'neither'} given)",
+            path=["ids"],
+        )
 
 
 def text_given(value: str, name: str) -> str:

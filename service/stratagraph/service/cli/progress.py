@@ -7,8 +7,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from stratagraph.service.cli.output import errors
 
 
-def progress_bar(quiet: bool) -> Progress:
-    """Return a progress bar on standard error, which shows nothing if `quiet`."""
+def progress_bar(quiet: bool, *, stays: bool = False) -> Progress:
+    """Return a progress bar on standard error, which shows nothing if `quiet`, and `stays` there at its end or not."""
     return Progress(
         SpinnerColumn(),  # moves while one step takes long
         TextColumn("{task.description}"),
@@ -17,5 +17,5 @@ def progress_bar(quiet: bool) -> Progress:
         TimeRemainingColumn(),
         console=errors,
         disable=quiet,
-        transient=True,
+        transient=not stays,
     )

@@ -9,9 +9,10 @@ import typer
 
 from stratagraph.service.cli import dead_letters, verify
 from stratagraph.service.cli.mirror import new_worker, no_mirror, tenant_number
+from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import LiteralTable, people, print_error, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
-from stratagraph.service.cli.verify import Json, Tenant
+from stratagraph.service.cli.verify import Tenant
 
 if TYPE_CHECKING:
     from stratagraph.graph_sync.worker import SyncWorker

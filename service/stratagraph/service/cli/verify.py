@@ -9,6 +9,7 @@ import typer
 from rich.table import Column
 
 from stratagraph.service.cli.mirror import new_worker, tenant_number
+from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import ID_WIDTH, LiteralTable, people, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
 from stratagraph.store.model.errors import MirrorUnavailable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Tenant = Annotated[str | None, typer.Option(help="Only this tenant. Default: all tenants.")]
 Deep = Annotated[bool, typer.Option(help="Compare everything that the mirror shows, and look for foreign data.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and show no progress bar.")]
 SHOWN = 20  # differences in the table for people
 LISTED = 1_000  # differences in the JSON
 FOLLOWED_S = 60.0  # how long workers may take to apply waiting changes, if they complete passes
