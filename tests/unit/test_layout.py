@@ -103,7 +103,7 @@ def test_every_statement_is_run_by_its_own_wing_and_by_no_other() -> None:
 def test_modules_can_be_read_in_a_sitting() -> None:
     lines = sorted(len(path.read_text().splitlines()) for path in modules() if path.name != "__init__.py")
     assert median(lines) <= 150
-    assert lines[-1] <= 400
+    assert lines[-1] <= 600  # of one subject, read from top to bottom
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
