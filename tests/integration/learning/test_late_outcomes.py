@@ -12,7 +12,7 @@ from fix_memory import Memory
 from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
-from stratagraph.memory.learning.outcomes import NEED_OUTCOME
+from stratagraph.memory.capture.episodes import NEED_OUTCOME
 from stratagraph.memory.learning.stages import build_stages
 from stratagraph.store.learning.episodes import OUTCOME_WAIT
 from stratagraph.store.model.enums import SourceKind

@@ -193,7 +193,7 @@ async def test_a_mirror_that_is_down_is_tried_once_logged_once_and_used_again_wh
         assert proxied.proxy.connections == connections, "the later requests must not try to connect"
         assert [log["event"] for log in logs if "mirror" in log["event"]] == ["mirror does not answer"]
         proxied.proxy.open = True
-        monkeypatch.setattr("stratagraph.memory.engines.breaker.REST_S", 0.05)
+        monkeypatch.setattr("stratagraph.memory.engines.service.REST_S", 0.05)
         engines.breaker.trial_due_at = 0.0  # the pause before the next trial is over
 
         async def is_used_again() -> bool:

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from fix_memory import NOON
 
-from stratagraph.memory.embedding.question_forms import forms_of
+from stratagraph.memory.embedding.questions import forms_of
 from stratagraph.memory.retrieve.candidates import Asked, Rows, Why
 from stratagraph.memory.retrieve.fuse import fuse
 from stratagraph.memory.retrieve.question import Question

@@ -14,7 +14,6 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.learning.outcomes import NEED_OUTCOME
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
@@ -34,6 +33,7 @@ _QUESTIONS = {
     Outcome.PARTIAL: "Why it succeeded in part",
     None: "Why it ended",
 }
+NEED_OUTCOME = frozenset({"structural-facts", "competence", "plans"})  # names of stages
 
 
 async def lock_episodes(

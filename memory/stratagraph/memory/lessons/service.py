@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from uuid import UUID
 
 from stratagraph.memory.capture.answers import Captured
@@ -13,6 +13,7 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.lessons import request as requests
+from stratagraph.memory.lessons.block import Standing
 from stratagraph.memory.lessons.finding import LessonFinder, Wanted
 from stratagraph.memory.lessons.playbook import (
     DEFAULT_TOKENS,
@@ -24,24 +25,31 @@ from stratagraph.memory.lessons.playbook import (
     playbook_text,
 )
 from stratagraph.memory.lessons.request import LearnLesson
-from stratagraph.memory.lessons.retiring import drop_unhelpful
 from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, cosine, embedded_text, nearest
-from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS
+from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS, least_helpful
 from stratagraph.memory.lessons.windows import Window, start_of
 from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.requests.bounds import check_between
 from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.retrieve.request import check_length
+from stratagraph.memory.revise.withdrawal import withdraw
+from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.canonical import check_json
-from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.enums import Access
+from stratagraph.store.model.clock import RESOLUTION, Clock
+from stratagraph.store.model.enums import Access, RecordState, Sensitivity
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.postgres.database import Database
-from stratagraph.store.records.lessons import credit_playbooks, fetch_similarities, list_lessons
+from stratagraph.store.postgres.database import Connection, Database
+from stratagraph.store.records.lessons import (
+    LessonGroup,
+    credit_playbooks,
+    fetch_similarities,
+    list_lessons,
+    lock_lessons,
+)
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.search.retrievals import RETENTION, LoggedRetrieval, RetrievalLog
 from stratagraph.store.search.vector_search import vector_literal
@@ -49,6 +57,7 @@ from stratagraph.store.search.vector_search import vector_literal
 MAX_LISTED = 100  # lessons in one answer
 DEFAULT_CREDITED_S = 300  # seconds back to which playbooks are credited
 MAX_CREDITED_S = int(RETENTION.total_seconds())
+UNHELPFUL = "retired: often retrieved, and hardly ever helpful"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,3 +280,38 @@ class Lessons:
 def _text_of(draft: Draft) -> str:
     """Return the text by which the vector of the draft's record will be made, as `embedded_text` does."""
     return draft.text if draft.text.startswith(draft.name) else f"{draft.name}\n{draft.text}"
+
+
+async def drop_unhelpful(
+    connection: Connection,
+    directory: Directory,
+    caller: Caller,
+    scope: int,
+    *,
+    retrievals: int,
+    fraction: float,
+    now: datetime,
+) -> list[UUID]:
+    """Retire the least helpful lessons of a scope, at each sensitivity up to the caller's ceiling; return their ids."""
+    groups = [LessonGroup(scope, int(level)) for level in Sensitivity if level <= caller.ceiling]
+    retired: list[UUID] = []
+    changed_at: list[datetime] = []
+    for lessons in (await lock_lessons(connection, caller.tenant, groups)).values():
+        standings = {
+            one.id: Standing.of(one.counted_payload, learned_at=one.learned_at, confidence=one.confidence)
+            for one in lessons
+        }
+        retired += least_helpful(standings, retrievals=retrievals, fraction=fraction)
+        changed_at += [one.updated_at + RESOLUTION for one in lessons]
+    if retired:
+        changes = await withdraw(
+            connection,
+            directory,
+            caller,
+            retired,
+            RecordState.SUPERSEDED,
+            rationale=UNHELPFUL,
+            at=max([now, *changed_at]),
+        )
+        await append_changes(connection, caller.tenant, changes)
+    return sorted(retired)

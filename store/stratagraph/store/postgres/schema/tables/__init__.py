@@ -21,7 +21,6 @@ from stratagraph.store.postgres.schema.tables.embeddings import embedding, embed
 from stratagraph.store.postgres.schema.tables.entities import entity_term, link_request
 from stratagraph.store.postgres.schema.tables.episodes import episode, episode_event
 from stratagraph.store.postgres.schema.tables.erasure import erasure
-from stratagraph.store.postgres.schema.tables.extraction import extraction
 from stratagraph.store.postgres.schema.tables.facts import fact, fact_predicate, fact_slot, fact_trim
 from stratagraph.store.postgres.schema.tables.feed import (
     mirror_generation,
@@ -35,12 +34,15 @@ from stratagraph.store.postgres.schema.tables.feed import (
 )
 from stratagraph.store.postgres.schema.tables.jobs import job, job_set_aside
 from stratagraph.store.postgres.schema.tables.learning import (
+    extraction,
+    learned_signature,
+    learned_tool,
     learning_change,
     learning_relation,
     learning_report,
     learning_run,
+    lesson_use,
 )
-from stratagraph.store.postgres.schema.tables.lessons import lesson_use
 from stratagraph.store.postgres.schema.tables.limits import rate_bucket, rate_lease
 from stratagraph.store.postgres.schema.tables.merges import (
     entity_merge,
@@ -49,7 +51,6 @@ from stratagraph.store.postgres.schema.tables.merges import (
     entity_merge_slot,
     entity_merge_term,
 )
-from stratagraph.store.postgres.schema.tables.procedures import learned_signature, learned_tool
 from stratagraph.store.postgres.schema.tables.propagation import reevaluation
 from stratagraph.store.postgres.schema.tables.records import (
     lifecycle_history,

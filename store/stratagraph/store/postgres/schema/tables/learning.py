@@ -1,4 +1,4 @@
-"""Runs of learning: what they report, and what they changed, so that it can be undone.
+"""Learning: its runs, what they report and changed, what waits to become a skill or to be extracted, use of lessons.
 
 No table here has content: reports have numbers, and the log of changes names versions that `record_history` has.
 """
@@ -16,6 +16,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     SmallInteger,
     Table,
     Text,
@@ -115,4 +116,64 @@ learning_relation = Table(
     Column("is_new", Boolean, nullable=False, comment="whether the run inserted the relation; else it ended it"),
     ForeignKeyConstraint(["tenant", "relation"], ["relation.tenant", "relation.id"], ondelete="CASCADE"),
     Index("learning_relation_relation_ix", "tenant", "relation"),
+)
+# A row stays once its episode was read, so that no episode is read twice.
+extraction = Table(
+    "extraction",
+    metadata,
+    tenant_key(),
+    Column("episode", Uuid, primary_key=True),
+    Column("scope", Integer, nullable=False),
+    Column("sensitivity", SmallInteger, nullable=False),
+    Column("state", SmallInteger, nullable=False, comment="1: to be read; 2: read"),
+    Column("part", Integer, nullable=False, comment="the number of parts that have been read"),
+    Column("attempts", Integer, nullable=False, comment="at the present part, since one was given up or put off"),
+    Column("queued_at", Instant, nullable=False),
+    Column("next_try_at", Instant, nullable=False, comment="later than it was queued if it was set aside"),
+    Column("owner", Text, comment="the server that reads it"),
+    Column("lease_until", Instant, nullable=False, server_default=text("'-infinity'")),
+    to_record("episode"),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    CheckConstraint("state BETWEEN 1 AND 2", name="state"),
+    CheckConstraint("part >= 0 AND attempts >= 0", name="counts"),
+    Index("extraction_next_try_at_ix", "next_try_at", "queued_at", postgresql_where=text("state = 1")),
+)
+lesson_use = Table(
+    "lesson_use",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("retrievals", Integer, nullable=False, comment="since the payload was stored, which may have earlier ones"),
+    Column("helpful", Integer, nullable=False, comment="those of them that helped"),
+    Column("retrieved_at", Instant, nullable=False, comment="the last one"),
+    to_record(),
+    CheckConstraint("helpful BETWEEN 0 AND retrievals", name="counts"),
+)
+# Episodes by the tools that they used, as long as too few of them succeeded to make a skill.
+learned_signature = Table(
+    "learned_signature",
+    metadata,
+    tenant_key(),
+    Column("episode", Uuid, primary_key=True),
+    Column("scope", Integer, nullable=False),
+    Column("sensitivity", SmallInteger, nullable=False),
+    Column("signature", LargeBinary, nullable=False, comment="keyed hash of the name of the skill"),
+    Column("run", Uuid, nullable=False, comment="the run that learned from the episode"),
+    to_record("episode"),
+    CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
+    Index("learned_signature_ix", "tenant", "scope", "sensitivity", "signature", "episode"),
+)
+
+# What the episodes of one run showed of a tool; what is known of the tool is the sum over the runs.
+learned_tool = Table(
+    "learned_tool",
+    metadata,
+    tenant_key(),
+    Column("scope", Integer, primary_key=True, autoincrement=False),
+    Column("sensitivity", SmallInteger, primary_key=True, autoincrement=False),
+    Column("tool", LargeBinary, primary_key=True, comment="keyed hash of its name"),
+    Column("run", Uuid, primary_key=True),
+    Column("evidence", JSONB, nullable=False, comment="counts of calls, by what they showed"),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
 )
