@@ -48,7 +48,7 @@ async def test_a_fact_supported_directly_and_indirectly_by_a_retracted_source_is
     a = (await memory.observe("a", "p", 1)).primary
     b = (await memory.observe("b", "p", 1, evidence=evidence_of(a.id))).primary
     both = (await memory.observe("c", "p", 1, evidence=evidence_of(a.id, b.id))).primary
-    await memory.revise(Retract(record_id=a.id, rationale="wrong"))
+    await memory.revision.revise(memory.trust, Retract(record_id=a.id, rationale="wrong"))
     assert (await memory.record(b.id)).state is RecordState.CONTESTED
     assert (await memory.record(both.id)).state is RecordState.CONTESTED
 
@@ -56,8 +56,9 @@ async def test_a_fact_supported_directly_and_indirectly_by_a_retracted_source_is
 async def test_a_correction_supported_only_by_a_retracted_record_is_contested(memory: Memory) -> None:
     old = (await memory.observe("a", "p", 1)).primary
     removed = (await memory.observe("b", "p", 1)).primary
-    await memory.revise(Retract(record_id=removed.id, rationale="wrong"))
-    done = await memory.revise(
+    await memory.revision.revise(memory.trust, Retract(record_id=removed.id, rationale="wrong"))
+    done = await memory.revision.revise(
+        memory.trust,
         Supersede(
             record_id=old.id,
             payload={"subject": "a", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
@@ -71,8 +72,9 @@ async def test_a_correction_supported_only_by_a_retracted_record_is_contested(me
 async def test_a_fork_supported_only_by_a_retracted_record_is_contested(memory: Memory) -> None:
     old = (await memory.observe("a", "p", 1, conditions={"env": "prod"})).primary
     removed = (await memory.observe("b", "p", 1)).primary
-    await memory.revise(Retract(record_id=removed.id, rationale="wrong"))
-    done = await memory.revise(
+    await memory.revision.revise(memory.trust, Retract(record_id=removed.id, rationale="wrong"))
+    done = await memory.revision.revise(
+        memory.trust,
         Fork(
             record_id=old.id,
             payload={"object": 2},
@@ -88,9 +90,10 @@ async def test_a_correction_equal_to_an_unsupported_fact_restores_that_fact(memo
     removed = (await memory.observe("b", "p", 1)).primary
     unsupported = (await memory.observe("a", "p", 2, evidence=evidence_of(removed.id))).primary
     old = (await memory.observe("a", "p", 1)).primary
-    await memory.revise(Retract(record_id=removed.id, rationale="wrong"))
+    await memory.revision.revise(memory.trust, Retract(record_id=removed.id, rationale="wrong"))
     assert (await memory.record(unsupported.id)).state is RecordState.CONTESTED
-    done = await memory.revise(
+    done = await memory.revision.revise(
+        memory.trust,
         Supersede(
             record_id=old.id,
             payload={"subject": "a", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
@@ -106,9 +109,11 @@ async def test_a_merge_that_settles_a_contest_restores_the_derived_fact(memory: 
     a = (await memory.observe("a", "p", 1)).primary
     b = (await memory.observe("a", "p", 2)).primary
     derived = (await memory.observe("c", "p", 1, evidence=evidence_of(a.id))).primary
-    await memory.revise(Contest(record_id=a.id, contesting_id=b.id, rationale="cannot both be"))
+    await memory.revision.revise(memory.trust, Contest(record_id=a.id, contesting_id=b.id, rationale="cannot both be"))
     assert (await memory.record(derived.id)).state is RecordState.CONTESTED
-    done = await memory.revise(Merge(record_id=a.id, others=(b.id,), rationale="the same after all"))
+    done = await memory.revision.revise(
+        memory.trust, Merge(record_id=a.id, others=(b.id,), rationale="the same after all")
+    )
     assert (await memory.record(done.record.id)).state is RecordState.ACTIVE
     assert (await memory.record(derived.id)).state is RecordState.ACTIVE
 
@@ -116,11 +121,13 @@ async def test_a_merge_that_settles_a_contest_restores_the_derived_fact(memory: 
 async def test_a_contest_is_not_resolved_in_favour_of_a_fact_that_contradicts_an_active_one(memory: Memory) -> None:
     """Their conditions differ and do not exclude each other, which the exclusion constraint cannot detect."""
     prod = (await memory.observe("a", "p", 1, conditions={"env": "prod"})).primary
-    await memory.revise(Contest(record_id=prod.id, evidence=(EXTERNAL,), rationale="doubt"))
+    await memory.revision.revise(memory.trust, Contest(record_id=prod.id, evidence=(EXTERNAL,), rationale="doubt"))
     eu = (await memory.observe("a", "p", 2, conditions={"region": "eu"})).primary
     await _make_single_valued(memory)
     with pytest.raises(ConditionsOverlap):
-        await memory.revise(ResolveContest(record_id=prod.id, winner_id=prod.id, rationale="holds"))
+        await memory.revision.revise(
+            memory.trust, ResolveContest(record_id=prod.id, winner_id=prod.id, rationale="holds")
+        )
     assert (await memory.record(eu.id)).state is RecordState.ACTIVE
     assert (await memory.record(prod.id)).state is RecordState.CONTESTED
 
@@ -128,7 +135,7 @@ async def test_a_contest_is_not_resolved_in_favour_of_a_fact_that_contradicts_an
 async def test_new_evidence_does_not_restore_a_fact_that_contradicts_an_active_one(memory: Memory) -> None:
     source = (await memory.observe("b", "p", 1)).primary
     prod = (await memory.observe("a", "p", 1, conditions={"env": "prod"}, evidence=evidence_of(source.id))).primary
-    await memory.revise(Retract(record_id=source.id, rationale="wrong"))
+    await memory.revision.revise(memory.trust, Retract(record_id=source.id, rationale="wrong"))
     eu = (await memory.observe("a", "p", 2, conditions={"region": "eu"})).primary
     await _make_single_valued(memory)
     await memory.observe("a", "p", 1, conditions={"env": "prod"}, evidence=[EXTERNAL])
@@ -155,11 +162,11 @@ async def test_the_audit_times_of_a_record_increase_even_if_the_clock_does_not(m
     a = (await memory.observe("a", "p", 1)).primary
     b = (await memory.observe("b", "p", 1, evidence=evidence_of(a.id))).primary
     far = memory.clock.now()
-    await memory.revise(Contest(record_id=b.id, evidence=(EXTERNAL,), rationale="doubt"))
-    await memory.revise(ResolveContest(record_id=b.id, winner_id=b.id, rationale="holds"))
-    await memory.revise(Contest(record_id=b.id, evidence=(EXTERNAL,), rationale="doubt"))
+    await memory.revision.revise(memory.trust, Contest(record_id=b.id, evidence=(EXTERNAL,), rationale="doubt"))
+    await memory.revision.revise(memory.trust, ResolveContest(record_id=b.id, winner_id=b.id, rationale="holds"))
+    await memory.revision.revise(memory.trust, Contest(record_id=b.id, evidence=(EXTERNAL,), rationale="doubt"))
     assert memory.clock.now() == far
-    await memory.revise(Retract(record_id=a.id, rationale="wrong"))
+    await memory.revision.revise(memory.trust, Retract(record_id=a.id, rationale="wrong"))
     async with memory.database.engine.begin() as connection:
         rows = (
             await connection.execute(
@@ -174,10 +181,12 @@ async def test_a_contest_raised_while_another_is_resolved_is_not_lost(memory: Me
     for number in range(6):
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         b = (await memory.observe(f"a{number}", "p", 2)).primary
-        await memory.revise(Contest(record_id=a.id, evidence=(EXTERNAL,), rationale="doubt"))
+        await memory.revision.revise(memory.trust, Contest(record_id=a.id, evidence=(EXTERNAL,), rationale="doubt"))
         results = await asyncio.gather(
-            memory.revise(Contest(record_id=a.id, contesting_id=b.id, rationale="cannot both be")),
-            memory.revise(ResolveContest(record_id=a.id, winner_id=a.id, rationale="holds")),
+            memory.revision.revise(
+                memory.trust, Contest(record_id=a.id, contesting_id=b.id, rationale="cannot both be")
+            ),
+            memory.revision.revise(memory.trust, ResolveContest(record_id=a.id, winner_id=a.id, rationale="holds")),
             return_exceptions=True,
         )
         assert [one for one in results if isinstance(one, Exception)] == []
@@ -194,7 +203,7 @@ async def test_evidence_captured_during_a_merge_of_its_fact_is_not_lost(memory: 
         b = (await memory.observe(f"a{number}", "p", 2)).primary
         await asyncio.gather(
             memory.observe(f"a{number}", "p", 2, evidence=[{"kind": "human", "ref": "late"}]),
-            memory.revise(Merge(record_id=a.id, others=(b.id,), rationale="same")),
+            memory.revision.revise(memory.trust, Merge(record_id=a.id, others=(b.id,), rationale="same")),
         )
         current = {record.id: record for record in (await memory.lookup.records(memory.trust, first=100)).records}
         facts = [
@@ -213,7 +222,7 @@ async def test_deriving_from_a_record_during_its_deletion_succeeds(memory: Memor
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         results = await asyncio.gather(
             memory.observe(f"b{number}", "p", 2, evidence=evidence_of(a.id)),
-            memory.revise(Delete(record_id=a.id, rationale="never said")),
+            memory.revision.revise(memory.trust, Delete(record_id=a.id, rationale="never said")),
             return_exceptions=True,
         )
         assert [one for one in results if isinstance(one, Exception)] == []
@@ -224,7 +233,8 @@ async def test_correcting_with_evidence_that_is_being_deleted_succeeds_or_is_ref
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         b = (await memory.observe(f"b{number}", "p", 1)).primary
         results = await asyncio.gather(
-            memory.revise(
+            memory.revision.revise(
+                memory.trust,
                 Supersede(
                     record_id=b.id,
                     payload={"subject": f"b{number}", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
@@ -232,7 +242,7 @@ async def test_correcting_with_evidence_that_is_being_deleted_succeeds_or_is_ref
                     rationale="corrected",
                 ),
             ),
-            memory.revise(Delete(record_id=a.id, rationale="never said")),
+            memory.revision.revise(memory.trust, Delete(record_id=a.id, rationale="never said")),
             return_exceptions=True,
         )
         assert [one for one in results if isinstance(one, Exception) and not isinstance(one, StratagraphError)] == []
@@ -243,7 +253,7 @@ async def test_a_fact_derived_during_the_retraction_of_its_source_is_contested(m
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         derived, _ = await asyncio.gather(
             memory.observe(f"b{number}", "p", 2, evidence=evidence_of(a.id)),
-            memory.revise(Retract(record_id=a.id, rationale="wrong")),
+            memory.revision.revise(memory.trust, Retract(record_id=a.id, rationale="wrong")),
         )
         assert (await memory.record(derived.primary.id)).state is RecordState.CONTESTED
 
@@ -251,8 +261,8 @@ async def test_a_fact_derived_during_the_retraction_of_its_source_is_contested(m
 async def test_a_working_record_is_superseded_in_place(memory: Memory) -> None:
     content = {"thread_id": "t", "state": "planning"}
     task = (await memory.remember(SourceKind.WORKING_STATE, content)).primary
-    done = await memory.revise(
-        Supersede(record_id=task.id, payload={"thread_id": "t", "state": "done"}, rationale="ready")
+    done = await memory.revision.revise(
+        memory.trust, Supersede(record_id=task.id, payload={"thread_id": "t", "state": "done"}, rationale="ready")
     )
     assert (done.record.id, done.record.version) == (task.id, 2)
     assert done.record.payload is not None
@@ -261,7 +271,7 @@ async def test_a_working_record_is_superseded_in_place(memory: Memory) -> None:
 
 async def test_a_fact_supported_only_by_a_deleted_record_is_contested_from_the_start(memory: Memory) -> None:
     removed = (await memory.observe("a", "p", 1)).primary
-    await memory.revise(Delete(record_id=removed.id, rationale="never said"))
+    await memory.revision.revise(memory.trust, Delete(record_id=removed.id, rationale="never said"))
     late = (await memory.observe("b", "p", 1, evidence=evidence_of(removed.id))).primary
     assert (await memory.record(late.id)).state is RecordState.CONTESTED
 
@@ -281,12 +291,12 @@ async def test_a_slot_with_overlapping_facts_cannot_become_single_valued(memory:
 async def test_resolving_in_favour_of_a_fact_without_support_is_repeatable(memory: Memory) -> None:
     source = (await memory.observe("b", "p", 1)).primary
     fact = (await memory.observe("a", "p", 1, evidence=evidence_of(source.id))).primary
-    await memory.revise(Retract(record_id=source.id, rationale="wrong"))
-    await memory.revise(Contest(record_id=fact.id, evidence=(EXTERNAL,), rationale="doubt"))
+    await memory.revision.revise(memory.trust, Retract(record_id=source.id, rationale="wrong"))
+    await memory.revision.revise(memory.trust, Contest(record_id=fact.id, evidence=(EXTERNAL,), rationale="doubt"))
     resolve = ResolveContest(record_id=fact.id, winner_id=fact.id, rationale="holds")
     states = []
     for _ in range(2):
-        await memory.revise(resolve)
+        await memory.revision.revise(memory.trust, resolve)
         states.append((await memory.record(fact.id)).state)
         if states[-1] is RecordState.ACTIVE:
             break
@@ -301,7 +311,7 @@ async def test_a_retry_concurrent_with_its_first_attempt_is_answered_as_a_replay
     for number in range(4):
         fact = (await memory.observe(f"a{number}", "p", 1)).primary
         request = kind(record_id=fact.id, rationale="wrong", idempotency_key=f"k{number}")
-        done = await asyncio.gather(memory.revise(request), memory.revise(request))
+        done = await asyncio.gather(memory.revision.revise(memory.trust, request), memory.revise(request))
         assert sorted(one.replayed for one in done) == [False, True]
 
 
@@ -312,11 +322,15 @@ async def test_a_request_answered_after_its_retry_looked_up_the_key_is_not_refus
     """The record that it revised is then as the first attempt left it, which would be refused without its key."""
     fact = (await memory.observe("a", "p", 1)).primary
     request = kind(record_id=fact.id, rationale="wrong", idempotency_key="k")
-    first = once_after_looking_up_keys(monkeypatch, revision_service, lambda: memory.revise(request))
-    again = await memory.revise(request)
+    first = once_after_looking_up_keys(
+        monkeypatch, revision_service, lambda: memory.revision.revise(memory.trust, request)
+    )
+    again = await memory.revision.revise(memory.trust, request)
     assert (first.pop().replayed, again.replayed) == (False, True)
     with pytest.raises(StratagraphError):
-        await memory.revise(kind(record_id=fact.id, rationale="wrong", idempotency_key="another"))
+        await memory.revision.revise(
+            memory.trust, kind(record_id=fact.id, rationale="wrong", idempotency_key="another")
+        )
 
 
 async def test_an_outcome_stored_after_its_retry_looked_up_the_key_is_not_refused(
@@ -378,7 +392,7 @@ async def test_deleting_queues_re_evaluations_over_the_budget_of_one_transaction
     derived = [
         (await memory.observe(f"b{number}", "p", 1, evidence=evidence_of(source.id))).primary for number in range(3)
     ]
-    await memory.revise(Delete(record_id=source.id, rationale="never said"))
+    await memory.revision.revise(memory.trust, Delete(record_id=source.id, rationale="never said"))
     later = memory.clock.now() + timedelta(seconds=1)
     while (await reevaluate_due(memory.database, memory.directory, now=later, batch=100)).due:
         pass
@@ -389,8 +403,11 @@ async def test_a_correction_with_the_contesting_fact_as_evidence_is_active(memor
     """The correction ends the contest, which makes its evidence active again, and so the correction."""
     wrong = (await memory.observe("a", "p", 1)).primary
     right = (await memory.observe("b", "p", 1)).primary
-    await memory.revise(Contest(record_id=wrong.id, contesting_id=right.id, rationale="cannot both be"))
-    done = await memory.revise(
+    await memory.revision.revise(
+        memory.trust, Contest(record_id=wrong.id, contesting_id=right.id, rationale="cannot both be")
+    )
+    done = await memory.revision.revise(
+        memory.trust,
         Supersede(
             record_id=wrong.id,
             payload={"subject": "a", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
@@ -429,7 +446,7 @@ async def test_ending_a_dispute_keeps_the_history_of_its_other_party(memory: Mem
     await memory.observe("a", "p", 1, evidence=[EXTERNAL])
     async with memory.database.engine.begin() as connection:
         before = await connection.execute(text("SELECT updated_at FROM record WHERE id = :id"), {"id": one.id})
-    await memory.revise(Retract(record_id=other.id, rationale="wrong"))
+    await memory.revision.revise(memory.trust, Retract(record_id=other.id, rationale="wrong"))
     async with memory.database.engine.begin() as connection:
         after = await connection.execute(text("SELECT updated_at FROM record WHERE id = :id"), {"id": one.id})
     assert (await memory.record(one.id)).state is RecordState.ACTIVE
@@ -445,9 +462,11 @@ async def test_undoing_a_merge_does_not_contest_an_entity_whose_sources_were_era
     await memory.erasure.erase(memory.trust, Erase(record_id=first.primary.id, rationale="asked for"))
     entity = {"canonical_name": "initech"}
     other = await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
-    merged = await memory.revise(Merge(record_id=acme, others=(other.primary.id,), rationale="one company"))
+    merged = await memory.revision.revise(
+        memory.trust, Merge(record_id=acme, others=(other.primary.id,), rationale="one company")
+    )
     gone = other.primary.id if merged.record.id == acme else acme
-    await memory.revise(Unmerge(record_id=gone, rationale="two companies"))
+    await memory.revision.revise(memory.trust, Unmerge(record_id=gone, rationale="two companies"))
     assert (await memory.record(acme)).state is RecordState.ACTIVE
 
 
@@ -456,9 +475,11 @@ async def test_a_record_shows_its_salience_as_of_an_instant_after_its_merge_was_
     for name in ("ada", "bo"):
         entity = {"canonical_name": name}
         ids.append((await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)).primary.id)
-    merged = await memory.revise(Merge(record_id=ids[0], others=(ids[1],), rationale="one person"))
+    merged = await memory.revision.revise(
+        memory.trust, Merge(record_id=ids[0], others=(ids[1],), rationale="one person")
+    )
     gone = ids[1] if merged.record.id == ids[0] else ids[0]
-    await memory.revise(Unmerge(record_id=gone, rationale="two people"))
+    await memory.revision.revise(memory.trust, Unmerge(record_id=gone, rationale="two people"))
     memory.clock.forward(timedelta(hours=1))
     then = memory.clock.now()
     memory.clock.forward(timedelta(hours=1))
