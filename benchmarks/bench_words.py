@@ -43,7 +43,7 @@ from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.inserting import NewRecord, insert_records
-from stratagraph.store.search.recent_search import search_recent
+from stratagraph.store.search.present import search_recent
 from stratagraph.store.search.word_counts import WordCounter
 from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import search_words

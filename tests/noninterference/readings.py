@@ -9,7 +9,7 @@ from uuid import UUID
 from noninterference.stores import Bench, Store
 
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.search.recent_search import search_recent, search_recent_at
+from stratagraph.store.search.present import search_recent, search_recent_at
 from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import WordSearch, search_words, search_words_at
 

@@ -20,9 +20,8 @@ from sqlalchemy import text
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, mirror_feed
-from stratagraph.memory.engines.choice import AnsweredBy, Preference
 from stratagraph.memory.engines.mirror import Neo4jEngine
-from stratagraph.memory.engines.service import Engines
+from stratagraph.memory.engines.service import AnsweredBy, Engines, Preference
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve

@@ -8,9 +8,8 @@ import pytest
 from fix_mirror import MirroredMemory, capture_every_kind
 
 from stratagraph.graph_sync.worker import CONSUMER
-from stratagraph.memory.engines.choice import AnsweredBy
 from stratagraph.memory.engines.mirror import Neo4jEngine
-from stratagraph.memory.engines.service import Engines
+from stratagraph.memory.engines.service import AnsweredBy, Engines
 from stratagraph.memory.explore.answers import Related
 from stratagraph.memory.explore.service import Explore
 from stratagraph.store.mirror.freshness import MirrorFreshness

@@ -18,9 +18,8 @@ from structlog.testing import capture_logs
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
-from stratagraph.memory.engines.choice import AnsweredBy, Preference
 from stratagraph.memory.engines.mirror import MirrorEngine, Neo4jEngine
-from stratagraph.memory.engines.service import DEADLINE_S, Engines
+from stratagraph.memory.engines.service import DEADLINE_S, AnsweredBy, Engines, Preference
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.expand import Walk

@@ -23,8 +23,7 @@ from model_explore import (
 )
 from sqlalchemy import text
 
-from stratagraph.memory.engines.choice import AnsweredBy
-from stratagraph.memory.engines.service import Engines
+from stratagraph.memory.engines.service import AnsweredBy, Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.explore.session import FAN_OUT
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind

@@ -16,7 +16,7 @@ from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.model.words import Terms, record_terms
-from stratagraph.store.search.recent_search import RECENT_WINDOW
+from stratagraph.store.search.present import RECENT_WINDOW
 
 MONTHS = 12
 
@@ -138,14 +138,14 @@ async def test_records_of_the_time_are_found_behind_any_number_of_newer_ones(
     year: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert RECENT_WINDOW > MONTHS
-    monkeypatch.setattr("stratagraph.store.search.recent_search.RECENT_WINDOW", 3)
+    monkeypatch.setattr("stratagraph.store.search.present.RECENT_WINDOW", 3)
     assert texts(await ask(year, "what happened in February 2025?")) == ["painted room 22"]
     scoped = trust_of(scopes={"project:a"})
     assert texts(await ask(year, "what happened in February 2025?", scoped)) == ["painted room 22"]
 
 
 async def test_hidden_records_of_the_time_take_no_place(year: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stratagraph.store.search.recent_search.RECENT_WINDOW", 2)
+    monkeypatch.setattr("stratagraph.store.search.present.RECENT_WINDOW", 2)
     for number in range(4):
         await said_on(year, "2025-02-20", f"hidden {number}", sensitivity=Sensitivity.HIGH)
         await said_on(year, "2025-02-20", f"elsewhere {number}", scope="project:b")

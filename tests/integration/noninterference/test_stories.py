@@ -34,7 +34,7 @@ from noninterference.steps import (
 )
 from noninterference.stores import UNKNOWN, Bench
 
-from stratagraph.store.search import recent_search, word_indexing, word_search, word_segments
+from stratagraph.store.search import present, word_indexing, word_search, word_segments
 from stratagraph.store.search.word_index import WordIndex
 
 QUESTIONS = 3  # of each operation, chosen at random
@@ -140,7 +140,7 @@ async def test_hidden_records_change_no_answer_and_no_score_of_a_search(
         monkeypatch.setattr(word_search, "FEW_RECORDS", few)
         monkeypatch.setattr(word_search, "SMALL_STORE", small)
         monkeypatch.setattr(word_search, "BUDGET", budget)
-        monkeypatch.setattr(recent_search, "RECENT_WINDOW", rng.choice([3, 400]))
+        monkeypatch.setattr(present, "RECENT_WINDOW", rng.choice([3, 400]))
         # Two stores with different records have different segments and blocks.
         monkeypatch.setattr(word_indexing, "MAX_RECORDS", 2 + budget)
         monkeypatch.setattr(word_indexing, "SMALLEST", few + 1)

@@ -15,9 +15,8 @@ from psycopg.pq.abc import PGconn, PGresult
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.errors import StatementFailed, StoreUnavailable
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.postgres import exchange
 from stratagraph.store.postgres.database import Connection
-from stratagraph.store.postgres.driver import Sending, Statement, send, send_together
+from stratagraph.store.postgres.driver import Exchange, Query, Sending, Statement, send, send_together
 from stratagraph.store.postgres.queries import fetch_together, fetch_tuples, sending
 from stratagraph.store.records.ranking import fetching_heads
 
@@ -198,7 +197,7 @@ async def test_a_cancelled_exchange_leaves_a_connection_that_can_be_used(memory:
 async def test_the_server_keeps_a_bounded_number_of_statements_and_those_that_fail_are_parsed_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "MOST_KEPT", 3)
+    monkeypatch.setattr("stratagraph.store.postgres.driver.MOST_KEPT", 3)
     caller = await memory.directory.resolve(memory.trust)
     kept = "SELECT count(*) AS n FROM pg_prepared_statements"
 
@@ -225,23 +224,23 @@ async def test_the_server_keeps_a_bounded_number_of_statements_and_those_that_fa
 async def test_statements_are_dropped_once_also_beside_one_that_fails_and_no_other_is_lost(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "MOST_KEPT", 2)
+    monkeypatch.setattr("stratagraph.store.postgres.driver.MOST_KEPT", 2)
 
-    def number(value: int) -> exchange.Query:
-        return exchange.Query(b"SELECT %d" % value, (), prepare=True)
+    def number(value: int) -> Query:
+        return Query(b"SELECT %d" % value, (), prepare=True)
 
-    failing = exchange.Query(b"SELECT 1 / 0", ())
+    failing = Query(b"SELECT 1 / 0", ())
     async with await psycopg.AsyncConnection.connect(database_url, prepare_threshold=None) as driver:
-        sent = exchange.Exchange(driver)
+        sent = Exchange(driver)
 
-        async def fails(*queries: exchange.Query, sqlstate: str) -> None:
+        async def fails(*queries: Query, sqlstate: str) -> None:
             with pytest.raises(psycopg.Error) as failed:
                 await sent.run(queries, ends=True)
             assert failed.value.sqlstate == sqlstate
             await driver.rollback()
 
         async def kept() -> list[bytes]:
-            (found,) = await sent.run([exchange.Query(b"SELECT statement FROM pg_prepared_statements", ())], ends=True)
+            (found,) = await sent.run([Query(b"SELECT statement FROM pg_prepared_statements", ())], ends=True)
             return sorted(statement.encode() for (statement,) in found.tuples())
 
         for value in (1, 2, 3):

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, suppress
 from fix_memory import Memory, until
 
 from stratagraph.store.postgres.database import SPARE_CONNECTIONS, Database
-from stratagraph.store.postgres.observing import PoolUsage
+from stratagraph.store.postgres.pools import PoolUsage
 
 SIZE = 1 + SPARE_CONNECTIONS
 

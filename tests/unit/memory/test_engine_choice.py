@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from stratagraph.memory.engines.choice import AnsweredBy, Preference, choose
-from stratagraph.memory.engines.service import REST_S, Breaker
+from stratagraph.memory.engines.service import REST_S, AnsweredBy, Breaker, Preference, choose
 from stratagraph.store.mirror.freshness import Freshness
 
 FRESH = Freshness(whole=True, generation=1, snapshot=1, seconds=0.0)

@@ -11,9 +11,8 @@ from fix_memory import NOON
 
 from stratagraph.memory.embedding.questions import forms_of
 from stratagraph.memory.retrieve.candidates import Asked, Rows, Why
-from stratagraph.memory.retrieve.fuse import fuse
+from stratagraph.memory.retrieve.fuse import fuse, gather
 from stratagraph.memory.retrieve.question import Question
-from stratagraph.memory.retrieve.signals import gather
 from stratagraph.memory.retrieve.signals.vectors import propagated
 from stratagraph.memory.retrieve.weights import FURTHER, MANY, NEXT, STRONG_ENOUGH, WEIGHTS, Signal
 from stratagraph.store.model.enums import MemoryType

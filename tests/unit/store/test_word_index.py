@@ -13,9 +13,9 @@ from fix_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.store.search import word_scoring, word_segments
+from stratagraph.store.search import word_index, word_segments
+from stratagraph.store.search.word_index import Source, best_matches
 from stratagraph.store.search.word_indexing import SegmentSize, to_merge
-from stratagraph.store.search.word_scoring import Source, best_matches
 from stratagraph.store.search.word_segments import (
     LEAST,
     MAX_RECORDS,
@@ -163,10 +163,10 @@ def test_the_best_records_are_those_of_a_plain_sum(seed: int, size: int, limit: 
     borders = sorted({0, size, *(chance.randint(0, size) for _ in range(chance.randint(0, 4)))})
     parts = [records[a:b] for a, b in pairwise(borders)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(word_scoring, "FEW_POSTINGS", few)
-        patch.setattr(word_scoring, "PASSED_OVER", chance.choice((0.0, 0.5, 0.9)))
-        patch.setattr(word_scoring, "MANY", chance.choice((0, 5, 64)))
-        patch.setattr(word_scoring, "AT_ONCE", chance.choice((0, 20, 8_192)))
+        patch.setattr(word_index, "FEW_POSTINGS", few)
+        patch.setattr(word_index, "PASSED_OVER", chance.choice((0.0, 0.5, 0.9)))
+        patch.setattr(word_index, "MANY", chance.choice((0, 5, 64)))
+        patch.setattr(word_index, "AT_ONCE", chance.choice((0, 20, 8_192)))
         patch.setattr(word_segments, "MAX_RANGES", chance.choice((1, 8)))
         patch.setattr(word_segments, "BLOCK_POSTINGS", chance.choice((1, 8, 256)))
         sources = [source(part, access, terms, at=at, removed=removed) for part in parts]

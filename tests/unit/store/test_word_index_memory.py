@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.search.word_index import Searching, WordIndex
-from stratagraph.store.search.word_scoring import best_matches, scored_vectors
+from stratagraph.store.search.word_index import Searching, WordIndex, best_matches, scored_vectors
 from stratagraph.store.search.word_segments import LEAST, MOST, Encoded, Words, encoded, halves_of, unpacked_vectors
 
 Rows = list[dict[str, Any]]

@@ -14,7 +14,7 @@ from stratagraph.graphql.types.errors import Forbidden, InvalidInput, NotFound, 
 from stratagraph.graphql.types.freshness import Freshness
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
-from stratagraph.memory.engines.choice import AnsweredBy
+from stratagraph.memory.engines.service import AnsweredBy
 from stratagraph.memory.explore import answers
 from stratagraph.memory.explore.around import BETWEEN, NAMED
 from stratagraph.store.model import records as domain

@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 from uuid import UUID
 
 import structlog
 
-from stratagraph.memory.engines.choice import AnsweredBy, Preference, choose
 from stratagraph.memory.engines.mirror import MirrorEngine
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.keys.callers import Caller
@@ -21,6 +20,8 @@ from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
 from stratagraph.store.model.errors import MirrorUnavailable
 from stratagraph.store.traversal.links import TooManyRelations
 
+Preference = Literal["auto", "sql", "neo4j"]
+EngineName = Literal["sql", "neo4j"]
 DEADLINE_S = 2.0  # seconds for all reads of one question in the mirror
 SEQUENCE_WITHIN_S = 0.2  # seconds that a question waits for the mirror to reach the sequence it asks for
 SEQUENCE_STEP_S = 0.02  # seconds between two looks
@@ -28,6 +29,62 @@ _NO_RECORD, _ANY_TIME = UUID(int=0), datetime(1970, 1, 1, tzinfo=UTC)
 _log = structlog.get_logger(__name__)
 T = TypeVar("T")
 REST_S = 5.0  # seconds for which a mirror that failed is not asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredBy:
+    """The engine that answered a question.
+
+    `fallback` is why SQL answered although the mirror is preferred; None if the mirror answered, is not preferred or
+    not configured, or if no relation was followed. `mirror_lag_seconds` is at least the age of every change that the
+    mirror lacked when it was asked, so an answer of the mirror has all changes that are older; None if there is no
+    mirror, or if the age is not known.
+    """
+
+    engine: EngineName
+    fallback: str | None = None
+    mirror_lag_seconds: float | None = None
+
+
+def choose(
+    preference: Preference,
+    freshness: Freshness | None,
+    *,
+    mirrored: bool,
+    failure: str | None,
+    past: bool = False,
+    expands: bool = True,
+) -> AnsweredBy:
+    """Return the engine to ask first.
+
+    `mirrored` says whether there is a mirror, `failure` why it is not asked at the moment, `past` whether the question
+    is about a past instant, and `expands` whether it follows any relation at all.
+    """
+    lag_seconds = freshness.seconds if freshness is not None and not freshness.refused else None
+    fallback = None
+    if preference == "neo4j":
+        if past:
+            fallback = "the mirror shows only the present"
+        elif mirrored and expands:
+            fallback = _against(freshness, failure)
+            if fallback is None:
+                return AnsweredBy(engine="neo4j", mirror_lag_seconds=lag_seconds)
+    return AnsweredBy(engine="sql", fallback=fallback, mirror_lag_seconds=lag_seconds)
+
+
+def _against(freshness: Freshness | None, failure: str | None) -> str | None:
+    """Return why the mirror must not be asked now, or None if it may be."""
+    if freshness is None:
+        return "nothing is known of the mirror yet"
+    if not freshness.whole:
+        return "the mirror is being filled"
+    if freshness.refused:
+        return "the mirror lacks changes that Neo4j refused"
+    if freshness.damaged:
+        return "the mirror differs from PostgreSQL and is being repaired"
+    if failure is not None:
+        return f"the mirror failed a moment ago: {failure}"
+    return None
 
 
 class MirrorBehind(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from stratagraph.memory.engines.choice import AnsweredBy
+from stratagraph.memory.engines.service import AnsweredBy
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord, Relation
 

@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-from stratagraph.memory.engines.choice import AnsweredBy
 from stratagraph.memory.engines.mirror import MirrorEngine
-from stratagraph.memory.engines.service import Engines
+from stratagraph.memory.engines.service import AnsweredBy, Engines
 from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Plans, Related
 from stratagraph.memory.explore.around import find_neighbours, find_related
 from stratagraph.memory.explore.impact import find_impact

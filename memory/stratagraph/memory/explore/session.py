@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from stratagraph.memory.engines.choice import AnsweredBy
+from stratagraph.memory.engines.service import AnsweredBy
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord, Relation

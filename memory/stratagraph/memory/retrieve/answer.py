@@ -81,13 +81,18 @@ def nodes_of(
     """
     inherited = {id_: scores.get(id_, 0.0) for id_ in hops}
     via: dict[UUID, UUID] = {}
-    for hop in range(1, max(hops.values(), default=0) + 1):
-        for edge in edges:
-            for near, far in ((edge.source, edge.target), (edge.target, edge.source)):
-                if hops[far] == hop and hops[near] == hop - 1:
-                    passed = inherited[near] * edge.weight * HOP + scores.get(far, 0.0)
-                    if far not in via or passed > inherited[far]:
-                        inherited[far], via[far] = passed, near
+    outward: dict[int, list[tuple[UUID, UUID, float]]] = {}  # by the hop of the far end
+    for edge in edges:
+        source, target = hops[edge.source], hops[edge.target]
+        if target == source + 1:
+            outward.setdefault(target, []).append((edge.source, edge.target, edge.weight))
+        elif source == target + 1:
+            outward.setdefault(source, []).append((edge.target, edge.source, edge.weight))
+    for hop in sorted(outward):
+        for near, far, weight in outward[hop]:
+            passed = inherited[near] * weight * HOP + scores.get(far, 0.0)
+            if far not in via or passed > inherited[far]:
+                inherited[far], via[far] = passed, near
     chosen = set(roots)
     nodes = [
         Node(
@@ -107,5 +112,6 @@ def nodes_of(
 
 
 def _explained(why: Why | None, via: UUID | None) -> Why:
-    found = why or Why()
-    return replace(found, via=via)
+    if why is None:
+        return Why(via=via)
+    return why if via is None else replace(why, via=via)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.memory.engines.choice import AnsweredBy
 from stratagraph.memory.engines.mirror import MirrorEngine
-from stratagraph.memory.engines.service import Engines, MirrorBehind
+from stratagraph.memory.engines.service import AnsweredBy, Engines, MirrorBehind
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness
 from stratagraph.store.model.records import MemoryRecord, Relation

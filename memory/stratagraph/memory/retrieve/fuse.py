@@ -1,4 +1,4 @@
-"""Fusing the signals of each record into a score. Pure.
+"""Gather the signals of each record, and fuse them into a score. Pure.
 
 Words measure how well a record fits, and the thread how well its neighbours do. That a record has a name of the
 question raises what its words give, so that a name alone stays a weak candidate. Recency breaks ties. Salience and
@@ -32,6 +32,11 @@ from stratagraph.store.records.ranking import Head
 Scored: TypeAlias = tuple[Candidate, float]
 
 _PLACES = {memory_type: place for place, memory_type in enumerate(LAYERS)}
+
+
+def gather(asked: Asked, rows: Rows) -> dict[Signal, Values]:
+    """Return the values of all signals for the rows of a question."""
+    return {signal: gather_(asked, rows) for signal, (_, gather_) in SIGNALS.items()}
 
 
 def fuse(asked: Asked, rows: Rows, gathered: Mapping[Signal, Values]) -> list[Candidate]:

@@ -27,11 +27,12 @@ from stratagraph.store.search.present import (
     LINKING,
     MOST_TIMED,
     Sought,
+    search_named_times_at,
+    search_recent_at,
     selective,
     steps,
     terms_of_names,
 )
-from stratagraph.store.search.recent_search import search_named_times_at, search_recent_at
 from stratagraph.store.search.similar_names import SimilarName, find_similar_names, unknown_words
 from stratagraph.store.search.word_search import WordMatches, WordSearch, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader

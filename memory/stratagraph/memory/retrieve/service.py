@@ -19,7 +19,7 @@ from stratagraph.memory.retrieve.answer import Retrieved, nodes_of
 from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_by_event, read
 from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms
 from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
-from stratagraph.memory.retrieve.fuse import Scored, fuse, newest_first, ranked
+from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first, ranked
 from stratagraph.memory.retrieve.past import past_snapshot
 from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
 from stratagraph.memory.retrieve.question import (
@@ -32,7 +32,6 @@ from stratagraph.memory.retrieve.question import (
 )
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
-from stratagraph.memory.retrieve.signals import gather
 from stratagraph.memory.retrieve.times import TimeWords, time_words
 from stratagraph.memory.retrieve.weights import CANDIDATES, FOR_NEWEST, STRONG_ENOUGH, WITH_PHRASES
 from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence, match
@@ -179,7 +178,9 @@ class Retrieve:
                 wanted=wanted,
                 is_survey=not asked.times.newest,
             )
-            scores = {one.head.id: score for one, score in (*ranking, *chosen.order)}
+            scores = {one.head.id: score for one, score in chosen.order}
+            if chosen.duplicates:
+                scores = {one.head.id: score for one, score in ranking} | scores
             roots = [one.head.id for one, _ in chosen.order[:wanted]]
             walk = await confirmed_walk(
                 self._engines,

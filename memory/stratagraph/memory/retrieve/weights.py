@@ -1,8 +1,9 @@
 """The weights of retrieval: what counts how much in the choice and the order of records, and what set each of them.
 
-`recall` is benchmarks/recall.py: two long conversations with their questions, and the scenarios of the tests.
-`learning` is benchmarks/learning.py: tasks of an agent, and the procedures that were learned from earlier ones. The
-figures are in benchmarks/README.md. "Examples" are those of the tests, where no benchmark told values apart.
+`recall` is benchmarks/recall.py on two long conversations with their questions, `scenarios` the same benchmark on the
+weeks of the tests, `learning` is benchmarks/learning.py: tasks of an agent, and the procedures that were learned from
+earlier ones. Their figures are in benchmarks/README.md. Where it says "examples", only
+the examples of the tests ask for the value, and no benchmark tells it from others.
 """
 
 from __future__ import annotations
@@ -32,28 +33,23 @@ WEIGHTS: dict[Signal, float] = {
     Signal.THREAD: 1.0,  # recall
     Signal.NAMES: 0.5,  # recall
     Signal.TIME: 0.5,  # recall
-    Signal.RECENCY: 0.05,  # examples: it breaks ties; recall is the same without
+    Signal.RECENCY: 0.05,  # scenarios; it breaks ties, and recall is the same without
 }
 
 # How many records the searches return, before the signals reorder them.
-CANDIDATES = 48  # by words; recall
-FOR_NEWEST = (
-    100  # the same of a question for what is newest: of very many that match, the newest may match less; recall
-)
-WITH_PHRASES = 400  # the same of a question with phrases, for which few records with all of their words may have them
+CANDIDATES = 48  # by words; examples
+FOR_NEWEST = 100  # the same where the newest is asked for: of many that match, it may match less; examples
+WITH_PHRASES = 400  # the same of one with phrases, which few records with all of their words may have; examples
 
-# The strength of an answer: how much of the question a record covers.
+# The strength of an answer: how much of the question a record covers. The two scenarios, the two conversations, and
+# questions of other stores.
 STRONG_ENOUGH = 0.25  # of the best record; below it, nothing is known; recall, and questions of other stores
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity; recall, scenarios
-UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it; scenarios
-NAME_ALONE = 0.5  # part of their weight that names have in a record with none of the question's other words; scenarios
-MOST_RAISED = (
-    0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown; scenarios
-)
-MANY = 150  # records from which on nearness in meaning counts for the strength as it is; scenarios
-MISSPELT = (
-    0.5  # share of a word's weight of an entity whose name the question misspells, times the similarity; examples
-)
+UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it; recall, scenarios
+NAME_ALONE = 0.5  # part of their weight of names in a record with none of the other words; recall, scenarios
+MOST_RAISED = 0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown; examples
+MANY = 150  # records from which on nearness counts for the strength as it is: about those of a scenario's week
+MISSPELT = 0.5  # share of a word's weight that a misspelt name has, times the similarity; examples
 
 # Neighbours in threads, and related records.
 NEXT = 0.6  # part of a word's weight that the next event in the thread adds; recall
@@ -70,8 +66,8 @@ COMPARABLE = 0.5  # share of the best score from which candidates compete for be
 # after a day (docs/specification.md, Retrieval).
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes; scenarios
 CONFIDENCE_FLOOR = 0.8  # the same of confidence; scenarios
-BARE = 0.4  # share of the score of an entity of which only names are stored: it comes after what is said of it; recall
-HOP = 0.5  # share of a score that is passed on over one hop, at weight 1; scenarios
+BARE = 0.4  # share of the score of an entity of which only names are stored; examples
+HOP = 0.5  # share of a score that is passed on over one hop, at weight 1; examples
 
 # Order of the layers where scores tie (docs/specification.md, Retrieval).
 LAYERS = (

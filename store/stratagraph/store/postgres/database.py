@@ -42,9 +42,8 @@ from stratagraph.store.postgres.entry import (
 )
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.fair_slots import FairSlots
-from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
 from stratagraph.store.postgres.operations import current_operation
-from stratagraph.store.postgres.pools import STATEMENT_TIMEOUT_MS, Pool
+from stratagraph.store.postgres.pools import STATEMENT_TIMEOUT_MS, Pool, PoolUsage, TransactionObserver, unobserved
 from stratagraph.store.postgres.probing import Probe, probe
 
 Connection = AsyncConnection  # for packages that pass connections on and do not import SQLAlchemy

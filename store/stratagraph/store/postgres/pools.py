@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from dataclasses import dataclass
 
 import orjson
 from sqlalchemy import event
@@ -14,7 +16,6 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.failures import POOL_WAIT_S, is_out_of_connections
-from stratagraph.store.postgres.observing import PoolUsage
 
 POOL_RECYCLE_S = 1_800  # age in seconds at which a connection is replaced
 CONNECT_TIMEOUT_S = 5
@@ -29,6 +30,8 @@ _SESSION = (
     f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS}"
     " -c jit=off -c timezone=UTC"
 )
+# Called with the role of a transaction; the context that it returns lasts from the wait for a connection to the end.
+TransactionObserver = Callable[[str], AbstractContextManager[None]]
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -128,10 +131,25 @@ def _engine(url: str, pool_size: int) -> AsyncEngine:
             "options": _SESSION,
             "connect_timeout": CONNECT_TIMEOUT_S,
             "application_name": "stratagraph",
-            # `exchange` has the server keep the statements that ask for it. The others are planned with their
+            # `driver` has the server keep the statements that ask for it. The others are planned with their
             # parameters: generic plans misestimate array parameters (terms, frontiers).
             # plan_cache_mode=force_custom_plan would also plan the checks of foreign keys anew for every row, which
             # takes a fifth of the time of a batch of captures.
             "prepare_threshold": None,
         },
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolUsage:
+    """The use of one pool: connections allowed, connections in use, and tasks that wait for one."""
+
+    name: str
+    size: int
+    in_use: int
+    waiting: int
+
+
+def unobserved(_: str) -> AbstractContextManager[None]:
+    """Observe nothing."""
+    return nullcontext()

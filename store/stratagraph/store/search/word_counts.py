@@ -24,7 +24,7 @@ from stratagraph.store.search.word_indexing import PURGE_AFTER_S, index_records,
 
 JOB = "count-words"
 BATCH = 1_000  # changes in one transaction: about 20,000 terms
-ROUNDS = 50  # transactions for each tenant in one call
+BATCHES = 50  # transactions for each tenant in one call
 MERGES = 20  # segments of one tenant that are written again in one call
 _log = structlog.get_logger(__name__)
 
@@ -51,7 +51,7 @@ class WordCounter:
         self._purge_after_s = purge_after_s
 
     async def count_changes(self) -> Counted:
-        """Add the changes of every tenant, one batch of each in turn, in at most ROUNDS rounds; then merge segments.
+        """Add the changes of every tenant, one batch of each in turn, at most BATCHES of each; then merge segments.
 
         A tenant whose changes cannot be added, or whose segments cannot be merged, does not keep the others waiting;
         its error is raised at the end.
@@ -62,7 +62,7 @@ class WordCounter:
         merging = list(dict.fromkeys([*due, *tenants]))
         changes = merged = 0
         failures: list[Exception] = []
-        for _ in range(ROUNDS):
+        for _ in range(BATCHES):
             unfinished = []
             for tenant in tenants:
                 counted = await _isolated(self._count_batch, tenant, failures)

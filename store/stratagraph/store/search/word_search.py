@@ -45,7 +45,7 @@ from stratagraph.store.search.word_index import Searching, WordIndex
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
 BUDGET = 3_000  # records fetched and scored, about
-MAX_CONJUNCTIONS = 24  # groups of common words in one search
+MAX_CONJUNCTIONS = 24  # of common words in one search
 MAX_COUNTS = 20_000  # counts read for one search: terms, times scopes of the caller, times sensitivities
 EVERY_RECORD = 0  # the term that every record has
 
@@ -63,7 +63,7 @@ class WordStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """The records to fetch and score: those with any of some terms, with all terms of a group, or all readable ones.
+    """The records to fetch and score: those with any of some terms, or all of a conjunction, or all readable ones.
 
     Where the store at rest has fewer than `cap` of them, no more are read even if the counts lag far behind.
     """
@@ -321,10 +321,10 @@ def _matching(caller: Caller, terms: Sequence[int], statistics: WordStatistics) 
     return Matching(any_of=rare, all_of=together)
 
 
-def _padded(groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Pad the groups to one length, as nested arrays require. Repeating a term does not change a conjunction."""
-    width = max(map(len, groups), default=0)
-    return [[*group, *[group[0]] * (width - len(group))] for group in groups]
+def _padded(conjunctions: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Pad conjunctions to one length, as nested arrays require. Repeating a term does not change one."""
+    width = max(map(len, conjunctions), default=0)
+    return [[*terms, *[terms[0]] * (width - len(terms))] for terms in conjunctions]
 
 
 def _rare_first(terms: Sequence[int], statistics: WordStatistics, budget: float) -> tuple[list[int], list[int], int]:
@@ -342,23 +342,23 @@ def _rare_first(terms: Sequence[int], statistics: WordStatistics, budget: float)
 
 
 def _conjunctions(common: Sequence[int], statistics: WordStatistics, budget: float) -> list[tuple[int, ...]]:
-    """Return groups of common words whose conjunction is rare: pairs before larger groups, and the rarest first."""
+    """Return conjunctions of common words that few records have: pairs before larger ones, and the rarest first."""
     chosen: list[tuple[int, ...]] = []
     for size in (2, 3, 4):
         expected = sorted(
             (
-                prod(statistics.frequencies.get(term, 1) / statistics.documents for term in group)
+                prod(statistics.frequencies.get(term, 1) / statistics.documents for term in terms)
                 * statistics.documents
                 * 1.5,  # words of one topic occur together more often than independent ones
-                group,
+                terms,
             )
-            for group in combinations(common[:10], size)
+            for terms in combinations(common[:10], size)
         )
-        for records, group in expected:
+        for records, terms in expected:
             if len(chosen) >= MAX_CONJUNCTIONS or records > budget:
                 break
-            if any(set(smaller) <= set(group) for smaller in chosen):
+            if any(set(smaller) <= set(terms) for smaller in chosen):
                 continue
-            chosen.append(group)
+            chosen.append(terms)
             budget -= records
     return chosen

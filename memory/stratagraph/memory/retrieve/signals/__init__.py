@@ -34,8 +34,3 @@ SIGNALS: Mapping[Signal, tuple[Role, Callable[[Asked, Rows], Values]]] = {
     Signal.TIME: (Role.BOOST, dates.gather),
     Signal.RECENCY: (Role.TIE, recency.gather),
 }
-
-
-def gather(asked: Asked, rows: Rows) -> dict[Signal, Values]:
-    """Return the values of all signals for the rows of a question."""
-    return {signal: gather_(asked, rows) for signal, (_, gather_) in SIGNALS.items()}
