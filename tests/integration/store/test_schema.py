@@ -40,6 +40,9 @@ async def test_migrating_again_keeps_the_data(memory: Memory, database_url: str)
     assert found.name == "Alice works at Acme"
 
 
+MARK = "made by Stratagraph from its schema folder"
+
+
 def test_what_is_changed_by_hand_is_put_right_with_the_next_version(own_database: OwnDatabase) -> None:
     """Functions, views, grants and policies are made again, without a superuser; another's function stays."""
     migrate(own_database.owner, api_url=own_database.api, worker_url=own_database.worker)
@@ -58,14 +61,23 @@ def test_what_is_changed_by_hand_is_put_right_with_the_next_version(own_database
             "CREATE OR REPLACE FUNCTION caller_ceiling() RETURNS smallint LANGUAGE sql RETURN 4::smallint"
         )
         connection.execute("CREATE FUNCTION of_an_earlier_version() RETURNS integer LANGUAGE sql AS 'SELECT 1'")
+        connection.execute(f"COMMENT ON FUNCTION of_an_earlier_version() IS '{MARK}'")
         connection.execute(
-            "COMMENT ON FUNCTION of_an_earlier_version() IS 'made by Stratagraph from its schema folder'"
+            "COMMENT ON FUNCTION role_prefix() IS 'made by Stratagraph from its schema folder 0.0.9 old'"
         )
-        connection.execute("COMMENT ON FUNCTION role_prefix() IS 'made by Stratagraph from its schema folder, of old'")
     migrate(own_database.owner, api_url=own_database.api, worker_url=own_database.worker)
     (kept,) = [one for one in schema_of(own_database.administrator) if one not in before]
     assert "of_the_operator" in kept
     assert len(schema_of(own_database.administrator)) == len(before) + 1
+
+
+def test_an_older_version_leaves_the_functions_of_a_newer_one(database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(f"COMMENT ON FUNCTION role_prefix() IS '{MARK} 99.0 new'")
+        connection.execute("DROP VIEW record_head")
+    migrate(database_url)
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute("SELECT to_regclass('record_head')").fetchall() == [(None,)]
 
 
 def test_the_policies_let_each_role_do_what_the_page_of_rights_says(database_url: str) -> None:

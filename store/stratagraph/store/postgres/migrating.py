@@ -21,6 +21,7 @@ from stratagraph.store.postgres.failures import is_transient, translation
 from stratagraph.store.postgres.pools import CONNECT_TIMEOUT_S, sqlalchemy_url
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.postgres.roles import grant_roles
+from stratagraph.store.postgres.schema import head
 from stratagraph.store.postgres.schema.rights import REVISION_TABLE
 
 MIGRATIONS = Path(__file__).parent / "schema" / "migrations"
@@ -146,8 +147,6 @@ class _Step:
 
 def _bring_up(connection: Connection, current: str | None, step: _Step) -> None:
     """Give the database of revision `current` the present schema, in one transaction."""
-    from stratagraph.store.postgres.schema import head  # it imports all tables, which a process may never need
-
     if current is None:
         head.build_tables(connection)
         connection.execute(

@@ -36,13 +36,19 @@ def prefix_of(database: str) -> str:
     return f"{plain[:PREFIX_MAX]}_{hashlib.sha256(database.encode()).hexdigest()[:8]}_"
 
 
-def make_roles(connection: Connection, roles: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Create the missing roles of this database; return their prefix and, by role, their quoted names.
+def role_names(connection: Connection, roles: Sequence[str]) -> dict[str, str]:
+    """Return the quoted name that each role has in this database."""
+    prefix = role_prefix(connection)
+    return {role: _quoted(connection, f"{prefix}{role}") for role in roles}
+
+
+def make_roles(connection: Connection, roles: Sequence[str]) -> None:
+    """Create the missing roles of this database, and let the migrating login act as all of them.
 
     Raises Misconfigured if the login may not create roles, or if a role of this name can log in or has privileges
     beyond those of Stratagraph's roles.
     """
-    prefix = _prefix(connection)
+    prefix, quoted = role_prefix(connection), role_names(connection, roles)
     names = {role: f"{prefix}{role}" for role in roles}
     found = connection.execute(
         text(
@@ -57,7 +63,6 @@ def make_roles(connection: Connection, roles: Sequence[str]) -> tuple[str, dict[
             f"The roles {', '.join(taken)} are not Stratagraph's but have names that it needs: they can log in or have"
             " server-wide privileges. Rename them."
         )
-    quoted = {role: _quoted(connection, name) for role, name in names.items()}
     known = {row.rolname for row in found}
     may = connection.execute(
         text("SELECT rolsuper, rolcreaterole, rolname FROM pg_roles WHERE rolname = current_user")
@@ -72,10 +77,10 @@ def make_roles(connection: Connection, roles: Sequence[str]) -> tuple[str, dict[
             connection.execute(text(f"CREATE ROLE {quoted[role]} NOLOGIN NOINHERIT"))
         if not may.rolsuper:  # only a superuser may give ownership to a role of which it is no member
             connection.execute(text(f"GRANT {quoted[role]} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE"))
-    return prefix, quoted
 
 
-def _prefix(connection: Connection) -> str:
+def role_prefix(connection: Connection) -> str:
+    """Return the prefix of the names of this database's roles."""
     if connection.execute(text("SELECT to_regproc('role_prefix') IS NULL")).scalar_one():
         return prefix_of(connection.execute(text("SELECT current_database()")).scalar_one())
     return str(connection.execute(text("SELECT role_prefix()")).scalar_one())
@@ -100,7 +105,7 @@ def grant_roles(connection: Connection, *, api: str, worker: str) -> None:
     inherit: the policies of an inherited role would apply to the login itself and defeat row-level security. Raises
     Misconfigured if the migrating login may not grant the roles.
     """
-    prefix = _prefix(connection)
+    prefix = role_prefix(connection)
     wanted: dict[str, list[Role]] = {}
     wanted.setdefault(api, []).extend(API_ROLES)
     wanted.setdefault(worker, []).extend(WORKER_ROLES)

@@ -1,24 +1,27 @@
 """The present schema in a database: all of it in an empty one; functions, views and rights where they changed.
 
 Only tables have numbered migrations. Functions, views, grants and policies are dropped and made again when their text
-differs from that which the database has; a comment on `role_prefix()` keeps the digest of the text.
+differs from that which the database has; a comment on `role_prefix()` keeps the version and the digest of the text.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 from sqlalchemy import Connection, text
 
 from stratagraph.store.postgres.database import Role
-from stratagraph.store.postgres.roles import make_roles, search_path
+from stratagraph.store.postgres.roles import make_roles, role_names, role_prefix, search_path
 from stratagraph.store.postgres.schema import rights
 from stratagraph.store.postgres.schema.tables import metadata
 
 OWNERS_ONLY = ("heads", "search")  # roles that own views and functions, and that nobody acts as
 _MARK = "made by Stratagraph from its schema folder"
+_APPLIED = re.compile(rf"{_MARK} (\S+) (\w+)")  # the comment on `role_prefix()`: the version and the digest
 _FOLDER = Path(__file__).parent
 _EXTENSIONS = ("vector", "pg_trgm", "btree_gist", "btree_gin")
 # By extension, an expression that calls a function of its library, with the extension's schema as a word. A login that
@@ -53,16 +56,19 @@ def run(connection: Connection, script: Path) -> None:
 def apply(connection: Connection) -> bool:
     """Give the database the functions, views and rights of this version; return whether it had others.
 
-    Runs in the transaction of the connection, as the login that owns the tables; it need not be a superuser.
+    Those of a newer version of Stratagraph stay. Runs in the transaction of the connection, as the login that owns the
+    tables; it need not be a superuser.
     """
-    prefix, roles = make_roles(connection, [*Role, *OWNERS_ONLY])
+    roles = role_names(connection, [*Role, *OWNERS_ONLY])
     schema, path = search_path(connection)
-    words = {"prefix": f"'{prefix}'", "search_path": path}
-    made = list(_scripts(words))
+    made = list(_scripts({"prefix": f"'{role_prefix(connection)}'", "search_path": path}))
     given = list(rights.statements(roles))
     digest = hashlib.sha256("\n".join([*made, *given]).encode()).hexdigest()
-    if _applied(connection) == digest:
+    own = version("stratagraph")
+    applied = _APPLIED.fullmatch(_comment(connection))
+    if applied is not None and (applied[2] == digest or _as_numbers(applied[1]) > _as_numbers(own)):
         return False
+    make_roles(connection, list(roles))
     _load_libraries(connection)
     connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(roles.values())}"))
     connection.execute(text(f"GRANT CREATE ON SCHEMA {schema} TO {roles['maintenance']}"))
@@ -73,14 +79,17 @@ def apply(connection: Connection) -> bool:
         for statement in list(part):
             connection.execute(text(statement))
     connection.execute(text(f"REVOKE CREATE ON SCHEMA {schema} FROM {makers}"))
-    connection.execute(text(f"COMMENT ON FUNCTION role_prefix() IS '{_MARK}, of {digest}'"))
+    connection.execute(text(f"COMMENT ON FUNCTION role_prefix() IS '{_MARK} {own} {digest}'"))
     return True
 
 
-def _applied(connection: Connection) -> str | None:
-    """Return the digest of the functions, views and rights that the database has; None if it has none of them."""
-    comment = connection.execute(text("SELECT obj_description(to_regproc('role_prefix'), 'pg_proc')")).scalar_one()
-    return str(comment).removeprefix(f"{_MARK}, of ") if comment is not None else None
+def _comment(connection: Connection) -> str:
+    found = connection.execute(text("SELECT obj_description(to_regproc('role_prefix'), 'pg_proc')")).scalar_one()
+    return str(found or "")
+
+
+def _as_numbers(version_: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version_)]
 
 
 def _paths() -> list[Path]:
