@@ -28,7 +28,7 @@ from stratagraph.service.local_neo4j.conf import JVM_FLAGS
 from stratagraph.service.local_neo4j.files import entry_point, server_jars
 from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.service.local_neo4j.ready import answers
-from stratagraph.service.local_neo4j.state import home_flag
+from stratagraph.service.local_neo4j.server import home_flag
 from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.postgres.database import Database
 

@@ -24,8 +24,7 @@ import pytest
 from fix_faults import free_port
 from fix_memory import with_database
 
-from stratagraph.service.embedded_postgres import postgres_binaries
-from stratagraph.service.system_accounts import allow_traversal
+from stratagraph.service.embedded_postgres import allow_traversal, postgres_binaries
 
 ROOT = Path(__file__).resolve().parents[1]
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()

@@ -11,20 +11,21 @@ from typing import Any, Literal, Self
 
 import platformdirs
 from pydantic import Field, Json, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_loopback, is_safe_url
+from stratagraph.memory.embedding.questions import LOWEST, PATIENCE_S
+from stratagraph.memory.learning.extraction.limits import TOKENS
 from stratagraph.service.connections import ConnectionLimits
-from stratagraph.service.learning_settings import LearningSettings
-from stratagraph.service.operation_settings import OperationSettings
-from stratagraph.service.processes.cores import cores
+from stratagraph.service.endpoint_settings import check_endpoint
 from stratagraph.service.removed_settings import advice_on_removed
 from stratagraph.service.secret_files import secrets_in
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import Misconfigured
+from stratagraph.store.search.embeddings import MAX_DIMENSIONS
 
 PREFIX = "STRATAGRAPH_"
 FAIR_USE, CONNECTION_LIMITS = FairUse(), ConnectionLimits()  # the limits that no setting changes, and the defaults
@@ -33,6 +34,115 @@ POINTS_PER_REQUEST = 5  # of a budget: a credential may send as many requests as
 MOST_WORKERS = 8  # unless the settings name a number
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
+
+
+class EmbedderSettings(BaseSettings):
+    """Which embedder there is, if any, and how it is asked."""
+
+    embedder: Literal["off", "openai", "fastembed"] = Field(
+        default="off",
+        description="finds records by meaning too: openai (an endpoint of that protocol) or fastembed (a local model)",
+    )
+    embedder_url: str | None = Field(
+        default=None, description="address of the endpoint, such as https://api.openai.com/v1; `/embeddings` is added"
+    )
+    embedder_model: str | None = Field(default=None, description="name of the endpoint's model")
+    embedder_key: SecretStr | None = Field(default=None, description="key that the endpoint asks for")
+    embedder_dimensions: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_DIMENSIONS,
+        description="dimensions to ask the endpoint for; default: the model's own",
+    )
+    embedder_dir: Path | None = Field(
+        default=None, description="directory of the local model, in ONNX with its tokenizer; nothing is downloaded"
+    )
+    embedder_lowest: float = Field(
+        default=LOWEST,
+        ge=0,
+        lt=1,
+        description="cosine similarity from which a record is related to a question; it depends on the model",
+    )
+    embedder_wait_s: float = Field(
+        default=PATIENCE_S, gt=0, le=10, description="seconds that a question waits for its vector at most"
+    )
+
+    @model_validator(mode="after")
+    def embedder_is_valid(self) -> Self:
+        if self.embedder == "openai":
+            check_endpoint("EMBEDDER", url=self.embedder_url, model=self.embedder_model, key=self.embedder_key)
+        if self.embedder == "fastembed" and self.embedder_dir is None:
+            raise ValueError("STRATAGRAPH_EMBEDDER=fastembed needs STRATAGRAPH_EMBEDDER_DIR, which is not set")
+        return self
+
+
+class ExtractorSettings(BaseSettings):
+    """Which language model extracts facts from episodes, if any, and how much it may be asked."""
+
+    extractor: Literal["off", "openai"] = Field(
+        default="off",
+        description="extracts facts from closed episodes: openai, an endpoint that speaks OpenAI's chat completions",
+    )
+    extractor_url: str | None = Field(
+        default=None,
+        description="address of the endpoint, such as https://api.openai.com/v1; `/chat/completions` is added",
+    )
+    extractor_model: str | None = Field(default=None, description="name of the endpoint's model")
+    extractor_key: SecretStr | None = Field(default=None, description="key that the endpoint asks for")
+    extractor_tokens: int = Field(
+        default=TOKENS,
+        ge=1_000,
+        description="tokens of requests and answers together for one tenant in one run of learning, at most",
+    )
+
+    @model_validator(mode="after")
+    def extractor_is_valid(self) -> Self:
+        if self.extractor == "openai":
+            check_endpoint("EXTRACTOR", url=self.extractor_url, model=self.extractor_model, key=self.extractor_key)
+        return self
+
+
+class OperationSettings(BaseSettings):
+    """What an operator sets about metrics, traces and stops."""
+
+    drain_s: float = Field(
+        default=0.0,
+        ge=0,
+        le=600,
+        description="seconds between SIGTERM, from which `/readyz` answers 503, and the end of accepting connections;"
+        " behind a load balancer, longer than it takes to notice",
+    )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="port of a listener of its own for `/metrics`, which asks for no credential; 0 picks a free one."
+        " Without it, `/metrics` is on the API's port in single-user mode, and off otherwise",
+    )
+    metrics_host: str = Field(default="127.0.0.1", description="address that the metrics' listener listens on")
+    traces_endpoint: str | None = Field(
+        default=None,
+        description="URL that receives traces by OTLP over HTTP, such as http://localhost:4318/v1/traces; needs the"
+        " extra `tracing`",
+    )
+
+
+class LearningSettings(EmbedderSettings, ExtractorSettings):
+    """How often the service learns from episodes."""
+
+    consolidate_hours: float = Field(
+        default=6.0, ge=0.01, le=720.0, description="hours between two runs of learning from closed episodes"
+    )
+
+    @property
+    def consolidate_every_s(self) -> float:
+        """Seconds between two runs of learning."""
+        return self.consolidate_hours * 3_600.0
+
+
+def cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Settings(LearningSettings, OperationSettings):

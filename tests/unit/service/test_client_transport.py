@@ -14,7 +14,7 @@ from fix_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.service.client_transport import ClientTransport
+from stratagraph.service.connections import ClientTransport
 
 STEP = b""  # in place of a write: the event loop goes on to its next step
 parts = st.lists(st.binary(min_size=1, max_size=9) | st.just(STEP), max_size=20)

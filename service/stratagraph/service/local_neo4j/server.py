@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -28,14 +29,6 @@ from stratagraph.service.local_neo4j.java import choose_version, find_javas, kee
 from stratagraph.service.local_neo4j.password import admit_only, credentials, ensure_credentials, password_file
 from stratagraph.service.local_neo4j.ports import Ports, choose_ports
 from stratagraph.service.local_neo4j.ready import await_ready, log_file
-from stratagraph.service.local_neo4j.state import (
-    RunState,
-    home_flag,
-    process_of,
-    read_state,
-    state_file,
-    write_state,
-)
 from stratagraph.store.model.errors import MirrorUnavailable
 
 STOPS_WITHIN_S: Final = 30
@@ -214,3 +207,54 @@ class LocalNeo4j:
                 pass  # it ended in the meantime
         state_file(self.home).unlink(missing_ok=True)
         return process is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """The content of run/server.json. `bolt` is None during the start of the server."""
+
+    pid: int
+    process_started: float  # seconds since 1970, as psutil reports it
+    bolt: str | None
+    browser: str | None
+    version: str
+    started_at: str
+
+
+def home_flag(home: Path) -> str:
+    """Return the server's argument for its home, which also identifies its process."""
+    return f"--home-dir={home}"
+
+
+def state_file(home: Path) -> Path:
+    """Return the path of run/server.json in `home`."""
+    return home / "run" / "server.json"
+
+
+def read_state(home: Path) -> RunState | None:
+    """Return the content of run/server.json; None if it is missing or cannot be read."""
+    try:
+        return RunState(**json.loads(state_file(home).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None  # no file, or the file of another version of Stratagraph
+
+
+def write_state(home: Path, state: RunState) -> None:
+    """Replace run/server.json by `state`, so that readers see the old file or the new one."""
+    part = state_file(home).with_suffix(".part")
+    part.write_text(json.dumps(asdict(state), indent=1) + "\n", encoding="utf-8")
+    part.replace(state_file(home))
+
+
+def process_of(home: Path, state: RunState) -> psutil.Process | None:
+    """Return the process of `state` if it is alive; None if it ended, also where its id was reused."""
+    try:
+        process = psutil.Process(state.pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        # Setting the machine's clock changes the reported start time; the command line still names the home.
+        if abs(process.create_time() - state.process_started) < 1 or home_flag(home) in process.cmdline():
+            return process
+    except psutil.Error:
+        pass
+    return None
