@@ -1,7 +1,7 @@
 """Postgres, the only truth, in wings. Each imports only from those above it in this list:
 
 model       records, payloads, salience, trust, errors: no I/O
-postgres    connections, roles, named statements, tables, migrations
+postgres    connections, roles, named statements, the schema
 keys        tenants, callers, credentials, encryption at rest
 feed, audit, artifacts, jobs
             the change log and its consumers; who did what, hash-chained; large bytes by their hash; leases,
@@ -9,6 +9,7 @@ feed, audit, artifacts, jobs
 records     reading and writing records and relations
 search      candidates by words
 traversal   the graph in SQL
+learning    due episodes, runs of learning, and what they changed
 erasure, mirror
             pruning, deleting, erasing; what the mirror in Neo4j reads
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.search.word_index import Searching, WordIndex, best_matches, scored_vectors
+from stratagraph.store.search.word_index import PreparedSearch, WordIndex, best_matches, scored_vectors
 from stratagraph.store.search.word_segments import LEAST, MOST, Encoded, Words, encoded, halves_of, unpacked_vectors
 
 Rows = list[dict[str, Any]]
@@ -76,10 +76,10 @@ class Stored:
         buckets = [one.buckets for one in self.segments.values()]
         return {"segments": ids, "versions": [1] * len(ids), "buckets": buckets, "changed": []}
 
-    def begin(self, index: WordIndex, weights: Mapping[int, float]) -> Searching:
+    def begin(self, index: WordIndex, weights: Mapping[int, float]) -> PreparedSearch:
         return index.searching(CALLER, self.state, weights, types=[1], now=NOON, history=False, limit=10)
 
-    def answer(self, search: Searching) -> list[tuple[UUID, float]]:
+    def answer(self, search: PreparedSearch) -> list[tuple[UUID, float]]:
         """Return what a search finds once its statements are answered."""
         if not search.statements:
             return search.found(())

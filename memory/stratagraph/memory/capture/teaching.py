@@ -89,7 +89,7 @@ async def teach(writes: WriteSet) -> None:
 def learned(
     known: Mapping[str, Any], mention: Mention, payload: Mapping[str, Any] | None, *, may_rename: bool = False
 ) -> dict[str, Any]:
-    """Return an entity's payload with what a mention, and the payload of a captured entity, say beyond it.
+    """Return an entity's payload, extended by what a mention and the payload of a captured entity add to it.
 
     Names become aliases, and a type becomes the primary one where that is missing or `Other`. Further fields of
     `payload`, such as the summary, replace those of the entity. With `may_rename`, a new name whose aliases include the

@@ -80,7 +80,7 @@ class QuestionEmbedder:
         """Return the question's vector, or why there is none. Never raises, and never waits longer than the patience.
 
         Secrets are masked before the question is sent. With `names_apart`, the vector is the mean of those of the
-        question with its names and without (see `question_forms`).
+        question with its names and without (see `forms_of`).
         """
         if self.is_paused:
             return EmbeddedQuestion(fallback="the embedder failed several times and is not asked for a while")

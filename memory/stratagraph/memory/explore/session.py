@@ -95,7 +95,7 @@ class QuerySession:
         return {id_: relation for id_, relation in known if relation is not None}
 
     async def confirmed(self, links: Collection[Link]) -> tuple[list[Link], dict[UUID, MemoryRecord]]:
-        """Return the links that Postgres has as well, with its weights, and heads of their far ends.
+        """Return those links that Postgres confirms, with its weights, and the heads of the records they lead to.
 
         Their near ends must be confirmed already. What Postgres found itself is not read again.
         """

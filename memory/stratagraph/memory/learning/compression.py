@@ -2,7 +2,7 @@
 
 An episode is never edited, so its summary is an event of its own that rests on it. It has the half-life of what is
 learned, where the episode and its records have that of events; the episode and its records also lose half of their
-salience. See docs/learning.md, Compression.
+salience. See docs/learning.md, Stages.
 """
 
 from __future__ import annotations

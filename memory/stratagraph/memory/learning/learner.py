@@ -58,7 +58,7 @@ class Learner:
     Each goes through the same rules as the capture or the revision that it resembles, as the actor of `caller`, within
     the caller's one scope and sensitivity. `now` is that of the run, which what is stored may name; the instants of the
     writes are those of `clock`, as of any other write. `changes` collects the changes of records and relations, and
-    `merged` the entities that were merged into others; the frame logs both for `undoRun`, and appends the changes to
+    `merged` the entities that were merged into others; the run logs both for `undoRun`, and appends the changes to
     the feed when all stages are done.
     """
 

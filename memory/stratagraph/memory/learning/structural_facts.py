@@ -1,6 +1,6 @@
 """The stage `structural-facts`: facts about what kinds of events successful episodes had.
 
-See docs/learning.md, Structural facts.
+See docs/learning.md, Stages.
 """
 
 from __future__ import annotations

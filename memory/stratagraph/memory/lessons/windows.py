@@ -23,7 +23,7 @@ class Window(Enum):
 
 
 def start_of(window: Window, now: datetime, zone: tzinfo = UTC) -> datetime | None:
-    """Return when a window begins whose local time is that of `zone`, in UTC; None for one without a beginning.
+    """Return the UTC instant at which `window` begins in the time zone `zone`; None for ALL.
 
     A day begins at its first instant, also where the clocks go forward at midnight.
     """

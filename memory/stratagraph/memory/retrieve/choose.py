@@ -6,7 +6,7 @@ times that it names or both outside. So what a question tells apart stays apart.
 are what they are, whatever is said about them, and never stand for one another.
 
 An event also stands for the facts that quote it. Learning states what was said in successful episodes as facts,
-`agent_turn observed in <the words>` (docs/learning.md, Structural facts). Such a fact says nothing that the turn does
+`agent_turn observed in <the words>` (docs/learning.md, Stages). Such a fact says nothing that the turn does
 not say.
 """
 

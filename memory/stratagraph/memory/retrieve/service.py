@@ -1,8 +1,9 @@
 """Retrieval as callers use it: from a task in words to a ranked and bounded graph.
 
-The way of one question: ask, gather, fuse, choose, expand, answer. It is read, a snapshot of the store is taken, now or
-as of a past instant, and each signal says what speaks for each of the snapshot's records. These are fused into one
-score, roots are chosen among the best, and the graph around them is the answer.
+The way of one question: ask, gather, fuse, choose, expand, answer. It is read. A snapshot of the store is taken, now or
+as of a past instant, by all of the SQL that ranking needs (`stratagraph.store.search.present`, or `past` beside this
+module). Each signal says what speaks for each of the snapshot's records. These are fused into one score, procedures
+learned for such a task are lifted, roots are chosen among the best, and the graph around them is the answer.
 """
 
 from __future__ import annotations
@@ -161,13 +162,13 @@ class Retrieve:
                 vector=embedded.vector,
             )
             phrases = phrases_of(request.task_descriptor)
-            asked, rows = await self._gather(reading, request)
+            asked, rows = await self._snapshot(reading, request)
             found: Sequence[Candidate] = fuse(asked, rows, gather(asked, rows))
             candidates = await _with_phrases(reading.reader, phrases, found)
             plain = without_phrases(request.task_descriptor) if phrases and not candidates else None
             if plain is not None:
                 request, phrases = replace(request, task_descriptor=plain), []
-                asked, rows = await self._gather(reading, request)
+                asked, rows = await self._snapshot(reading, request)
                 candidates = found = fuse(asked, rows, gather(asked, rows))
             candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
             wanted = min(request.root_limit, request.node_limit)
@@ -231,7 +232,7 @@ class Retrieve:
         )
         return Search(caller=caller, at=now, phrases=phrases, found=found, chosen=chosen, wanted=wanted, answer=answer)
 
-    async def _gather(self, reading: _Reading, request: RetrieveRequest) -> tuple[Asked, Rows]:
+    async def _snapshot(self, reading: _Reading, request: RetrieveRequest) -> tuple[Asked, Rows]:
         """Return the question as it is read, and the records that a snapshot has for it.
 
         One that asks for what happened before or after an event alone is searched twice, the second time with the date

@@ -96,5 +96,5 @@ PRIOR = 1.0  # votes, for a tool, of its share among the successes; learning
 LEAST, MOST = 0.02, 0.98  # bounds of the probability of a tool; learning
 SAME_TOOLS = 0.5  # share of its words that a procedure keeps after a better one with the same tools; learning
 # Least share of a task's general words that a learned procedure must have to be known for it; as STRONG_ENOUGH, but
-# without names, which differ from task to task. See docs/learning-plans.md, Which plan answers a task; learning.
+# without names, which differ from task to task. See docs/learning.md; learning.
 KNOWN = 0.2

@@ -73,7 +73,7 @@ class ChatEndpoint:
             else:
                 self._form = form
                 return _answer(body, messages)
-        raise AssertionError("the last form returns or raises")
+        raise AssertionError("unreachable: the last form of request returns or raises")
 
     def _body(self, messages: list[Message], schema: dict[str, Any], form: int) -> bytes:
         body: dict[str, Any] = {

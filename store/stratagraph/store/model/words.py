@@ -82,7 +82,7 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
 
 
 def with_more_terms(held: Terms, more: Terms) -> tuple[Terms, list[int]]:
-    """Return the terms with those of `more` that they lack, up to MAX_TERMS, and the numbers that were added.
+    """Add terms of `more` to `held`, up to MAX_TERMS; return the result and the term numbers that were added.
 
     A number keeps the impact that it has. The strongest of `more` come first.
     """

@@ -286,7 +286,7 @@ async def find_crossings(connection: AsyncConnection, tenant: Tenant, entity: UU
 
 
 async def find_displacements(connection: AsyncConnection, tenant: Tenant, entity: UUID) -> list[Displacement]:
-    """Return the disputes and supersessions, since the merge of `entity`, that are due to the slots it made so."""
+    """Return the disputes and supersessions since the merge of `entity`, in slots that it made single-valued."""
     return [
         Displacement(id=row["id"], source=row["source"], target=row["target"], predicate=row["name"])
         for row in await fetch(connection, "find_displacements", tenant=tenant.id, entity=entity)

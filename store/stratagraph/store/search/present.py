@@ -33,7 +33,7 @@ from stratagraph.store.search.similar_names import (
     unknown_words,
 )
 from stratagraph.store.search.vector_search import QuestionVector, VectorSearch, nearness, similarities_of
-from stratagraph.store.search.word_index import Searching, WordIndex
+from stratagraph.store.search.word_index import PreparedSearch, WordIndex
 from stratagraph.store.search.word_search import WordMatches, WordSearch
 
 # Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
@@ -45,7 +45,7 @@ STEPS, MOST_STEPS = 2, 100  # events before and after a record in its thread tha
 
 MOST_TIMED = 64  # records found by the times that a question names
 MOST_NEAR = 50  # records found by the question's vector; more if more are wanted
-NO_WORDS = Searching((), lambda _: [])  # the search of a question without words
+NO_WORDS = PreparedSearch((), lambda _: [])  # the search of a question without words
 RECENT_WINDOW = 400  # newest readable records read, including those of other types or states
 Interval: TypeAlias = tuple[datetime, datetime]  # from the first until before the second
 FEW = 4  # times as many as are wanted are read first, which is enough where most are current and of the types asked for

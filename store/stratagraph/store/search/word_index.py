@@ -81,8 +81,8 @@ _Piece = Head | Block | _Removed
 
 
 @dataclass(frozen=True, slots=True)
-class Searching:
-    """A search whose statements, if it has any, are to be sent in the transaction that its counts were read in.
+class PreparedSearch:
+    """A prepared search: the statements that it still sends, in the transaction of its counts, and how it scores.
 
     `found` returns the ids and scores of the best records, best first, given the rows of each of `statements`. `ahead`
     is what of it does not depend on them, if anything: called before, while they are run, it need not be done again.
@@ -130,7 +130,7 @@ class WordIndex:
         history: bool,
         limit: int,
         required: Sequence[int] = (),
-    ) -> Searching:
+    ) -> PreparedSearch:
         """Return the search for the `limit` readable records with the highest scores above 0.
 
         With `required`, only records with all of these terms are found.
@@ -173,7 +173,7 @@ class WordIndex:
             wanted = {id_ for id_, bucket in missing if bucket < 0}
             statements.append(_fetching_heads(wanted, [id_ for id_, bucket in missing if bucket == _HEAD]))
             statements.append(_fetching_blocks([key for key in missing if key[1] >= 0]))
-        return Searching(tuple(statements), found, ahead=None if missing else best)
+        return PreparedSearch(tuple(statements), found, ahead=None if missing else best)
 
     def _look_up(self, segments: Iterable[_Segment], weights: Collection[int]) -> tuple[dict[_Key, _Piece], list[_Key]]:
         """Return the pieces that a search needs: those that are kept, and the keys of the others."""

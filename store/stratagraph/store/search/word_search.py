@@ -40,7 +40,7 @@ from stratagraph.store.model.words import (
 )
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
-from stratagraph.store.search.word_index import Searching, WordIndex
+from stratagraph.store.search.word_index import PreparedSearch, WordIndex
 
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
@@ -166,7 +166,7 @@ class WordSearch:
         now: datetime,
         history: bool = False,
         names: Collection[int] = (),
-    ) -> Searching:
+    ) -> PreparedSearch:
         """Return the search for the best records; `state` is the row of `index.reading`, read in this transaction.
 
         The terms `names` find records as the others do, but have less weight in the scores: see `word_shares`. With
@@ -175,7 +175,7 @@ class WordSearch:
         shares = self.shares(names)
         if not index.is_current(state):
             parameters = {**self.parameters(statistics, shares), "now": now, "history": history}
-            return Searching((sending("search_words", parameters),), lambda results: _scores_of(results[0]))
+            return PreparedSearch((sending("search_words", parameters),), lambda results: _scores_of(results[0]))
         return index.searching(
             self._caller,
             state,

@@ -21,7 +21,7 @@ class ExtractionQueue:
     summary = SUMMARY
 
     async def learn(self, batch: LearningBatch) -> StageReport:
-        """Queue the episodes in the transaction of the batch; the follow-up of this name learns from them."""
+        """Queue the episodes in the transaction of the batch; the follow-up `semantic-extractor` reads them later."""
         level = sealing_level(batch.directory.vault)
         if level is not None and batch.group.sensitivity >= level:
             return StageReport(skips={"episodes at or above the encryption level": len(batch.episodes)})

@@ -124,7 +124,7 @@ async def effects_of(batch: LearningBatch, tools: Collection[str]) -> dict[str, 
 async def store_family(
     batch: LearningBatch, kind: Procedure, family: Family, effects: Mapping[str, Effect], learnt: Learnt
 ) -> UUID | None:
-    """Add what a family shows to the procedure of its tools, or make that; return the record, None for one left alone.
+    """Add what a family shows to the procedure of its tools, or make one; return its id, None if it is left as it is.
 
     The record is changed in place while it asks for the same steps, and superseded by a new version otherwise. A
     contested one is changed in place, because a new version would end its disputes. A procedure of this name that a

@@ -43,7 +43,7 @@ def witnesses_as_json(witnesses: Witnesses, episodes: dict[Witness, int]) -> lis
 
 
 def witnesses_of_json(stored: Sequence[int], episodes: Sequence[Witness]) -> Witnesses:
-    """Return the witnesses of `witnesses_as_json`; `episodes` are in the order of their numbers."""
+    """Return the witnesses that `witnesses_as_json` wrote as numbers; number n stands for `episodes[n]`."""
     return tuple(episodes[number] for number in stored)
 
 

@@ -42,7 +42,7 @@ _GAP = re.compile(r" {2,}")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The rights of roles on a table or view, or the owner (`-`: the migrating login) and the callers of a function."""
+    """The rights of roles on a table or view, or the owner and the callers of a function."""
 
     name: str
     roles: tuple[str, ...]
@@ -89,9 +89,9 @@ def statements(roles: Mapping[str, str]) -> Iterator[str]:
     for line in lines("functions"):
         if line.roles != ("everybody",):
             yield f"REVOKE ALL ON FUNCTION {line.name} FROM PUBLIC"
-            if line.roles != ("-",):
+            if line.roles != ("logins",):  # who gets it with its roles
                 yield f"GRANT EXECUTE ON FUNCTION {line.name} TO {', '.join(roles[role] for role in line.roles)}"
-        if line.rights != "-":
+        if line.rights not in ("-", "definer"):
             yield f"ALTER FUNCTION {line.name} OWNER TO {roles[line.rights]}"
 
 
