@@ -11,7 +11,6 @@ from fix_memory import SPARING_S, until
 from fix_service import CAPTURE, Client, Service, run_command
 
 JOBS = {
-    "analyse-words",
     "close-episodes",
     "consolidate",
     "count-words",
@@ -19,7 +18,6 @@ JOBS = {
     "log-days",
     "prune",
     "reevaluate",
-    "rekey",
     "retry-captures",
     "sweep-artifacts",
     "take-census",
