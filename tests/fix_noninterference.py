@@ -28,7 +28,9 @@ def bench(database: Database, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 @pytest.fixture
-async def mirrored(database: Database, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+async def bench_in_mirror(
+    database: Database, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Bench]:
     """The services of stories, whose graph questions the mirror answers."""
     async with mirrored_bench(database, clean_neo4j, monkeypatch) as made:
         yield made

@@ -27,26 +27,26 @@ async def check_hubs(bench: Bench, seed: int, *, asked: int) -> None:
     assert store.engines["NEO4J"] >= LEAST_SHARE * store.engines.total() > 0, store.fallbacks
 
 
-async def test_hidden_records_around_hubs_change_no_answer_of_the_mirror(mirrored: Bench) -> None:
-    await check_hubs(mirrored, 2, asked=4)
+async def test_hidden_records_around_hubs_change_no_answer_of_the_mirror(bench_in_mirror: Bench) -> None:
+    await check_hubs(bench_in_mirror, 2, asked=4)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(1_000, 1_010))
 async def test_hidden_records_around_hubs_change_no_answer_of_the_mirror_in_many_stories(
-    mirrored: Bench, seed: int
+    bench_in_mirror: Bench, seed: int
 ) -> None:
-    await check_hubs(mirrored, seed, asked=100)
+    await check_hubs(bench_in_mirror, seed, asked=100)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(1_000, 1_010))
-async def test_hidden_records_change_no_answer_of_the_mirror_in_many_stories(mirrored: Bench, seed: int) -> None:
-    await check_pair(mirrored, f"story-{seed}", story(random.Random(seed), 40), every_question(100))
+async def test_hidden_records_change_no_answer_of_the_mirror_in_many_stories(bench_in_mirror: Bench, seed: int) -> None:
+    await check_pair(bench_in_mirror, f"story-{seed}", story(random.Random(seed), 40), every_question(100))
 
 
 async def test_nothing_hidden_and_nothing_past_is_in_an_answer_of_the_mirror_up_to_date_or_behind(
-    mirrored: Bench,
+    bench_in_mirror: Bench,
 ) -> None:
     """Which engine answers depends on how far the mirror is behind, so the answers of two stores may then differ."""
     counts: Counter[str] = Counter()
@@ -56,7 +56,9 @@ async def test_nothing_hidden_and_nothing_past_is_in_an_answer_of_the_mirror_up_
         told = marked_story(rng, 12) if seed else every_state_story()
         asked = [LARGE | {"taskDescriptor": NAMES[0]}, *requests(rng, told[0], len(told[1]), rng.randint(8, 16))]
         settled = seed % 2 == 0
-        store = await check_one(mirrored, f"marked-{seed}", told, retrievals(asked), settled=settled, counts=counts)
+        store = await check_one(
+            bench_in_mirror, f"marked-{seed}", told, retrievals(asked), settled=settled, counts=counts
+        )
         engines += store.engines
     assert engines["NEO4J"], store.fallbacks
     assert counts["edges"]
