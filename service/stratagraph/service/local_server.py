@@ -41,6 +41,8 @@ class LocalApi:
 
         The codes include those of errors that are members of a result union, whether or not the document selects them.
         """
+        if not request["query"].strip():
+            return _refusal(InvalidInput.code, "DOCUMENT: empty; give a query or a mutation, such as { health { ok } }")
         try:
             context = Context(await self._trust(request["tenant"]), self._services)
             result = await self._schema.execute(
@@ -130,6 +132,11 @@ async def _answer(api: LocalApi, received: bytes) -> dict[str, Any]:
         request = orjson.loads(received)
     except orjson.JSONDecodeError:
         request = None
-    if not isinstance(request, dict) or request.keys() != FIELDS:
+    kinds = {"query": str, "variables": dict, "operationName": str | None, "tenant": str}
+    if (
+        not isinstance(request, dict)
+        or request.keys() != FIELDS
+        or not all(isinstance(request[name], kind) for name, kind in kinds.items())
+    ):
         return _refusal(InvalidInput.code, "The request is not that of a command of this version; restart the service.")
     return await api.answer(request)

@@ -11,18 +11,22 @@ import contextlib
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stratagraph.store.model.errors import StoreUnavailable
+import orjson
+
+from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
 NAME = "service.sock"
 PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
-BACKLOG = 16
+BACKLOG = 64  # commands that wait to be accepted
 LARGEST = 1 << 20  # bytes of a request
 FIELDS = {"query", "variables", "operationName", "tenant"}  # of a request; operationName may be None
 LONGEST_S = 90.0  # for which a command waits for its answer
+BUSY_S = 0.05  # between two attempts to connect to a busy service
 _CHUNK = 1 << 16
 
 
@@ -51,14 +55,22 @@ def send(data_dir: Path, request: dict[str, Any]) -> dict[str, Any] | None:
     `request` has FIELDS. Return None if there is no service to connect to, or if the request is longer than it reads.
     Raises StoreUnavailable if the service has the request and does not answer it: it may be executing it.
     """
-    asked = json.dumps(request).encode()
+    try:
+        asked = orjson.dumps(request)
+    except orjson.JSONEncodeError as error:
+        raise InvalidInput(
+            f"The document or its variables cannot be sent: {error}; give less deep Unicode text"
+        ) from None
     if len(asked) > LARGEST:
         return None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(LONGEST_S)
+        ends_at = time.monotonic() + LONGEST_S
         try:
             with _short(data_dir) as directory:
-                connection.connect(f"{directory}/{NAME}")
+                while not _connects(connection, f"{directory}/{NAME}"):
+                    if time.monotonic() > ends_at:
+                        raise StoreUnavailable(f"The running service has been busy for {LONGEST_S:g} s; try again.")
         except OSError:  # it does not run, or has ended
             return None
         try:
@@ -80,6 +92,16 @@ def send(data_dir: Path, request: dict[str, Any]) -> dict[str, Any] | None:
     if not response.keys() >= {"answer", "codes"}:
         raise StoreUnavailable("The running service is of another version than this command; restart the service.")
     return response
+
+
+def _connects(connection: socket.socket, address: str) -> bool:
+    """Connect; wait a moment and return False while as many commands as BACKLOG wait to be accepted."""
+    try:
+        connection.connect(address)
+    except BlockingIOError:
+        time.sleep(BUSY_S)
+        return False
+    return True
 
 
 @contextlib.contextmanager

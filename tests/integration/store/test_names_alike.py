@@ -85,6 +85,8 @@ async def test_names_of_other_groups_are_not_read_to_find_names_alike(memory: Me
             await connection.execute(text(MANY_NAMES), alike | more)
         await connection.execute(text("ANALYZE record"))
     async with memory.database.engine.begin() as connection:
+        assert (await connection.execute(text(CALL), given)).scalars().all() == []  # of a transaction without a tenant
+        await connection.execute(text(f"SELECT set_config('stratagraph.tenant', '{own['tenant']}', true)"))
         before = (await connection.execute(text(ROWS_READ))).scalar_one()
         found: list[UUID] = list((await connection.execute(text(CALL), given)).scalars())
         rows = (await connection.execute(text(ROWS_READ))).scalar_one() - before

@@ -54,7 +54,8 @@ def test_what_is_changed_by_hand_is_put_right_with_the_next_version(own_database
         ).fetchall()
         for name, table in policies[::3]:
             connection.execute(f"DROP POLICY {name} ON {table}")
-        connection.execute("GRANT ALL ON record, embedding TO PUBLIC")
+        connection.execute("GRANT ALL ON record, embedding, sync_log_default TO PUBLIC")
+        connection.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC")
         connection.execute("CREATE POLICY everybody ON record USING (true)")
         connection.execute("DROP VIEW record_head")
         connection.execute(
@@ -65,19 +66,29 @@ def test_what_is_changed_by_hand_is_put_right_with_the_next_version(own_database
         connection.execute(
             "COMMENT ON FUNCTION role_prefix() IS 'made by Stratagraph from its schema folder 0.0.9 old'"
         )
+    login = urlsplit(own_database.api).username
+    with psycopg.connect(own_database.owner, autocommit=True) as connection:
+        for role in ("search", "erase"):
+            (name,) = connection.execute("SELECT role_prefix() || %s", (role,)).fetchall()[0]
+            connection.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(name), sql.Identifier(str(login))))
     migrate(own_database.owner, api_url=own_database.api, worker_url=own_database.worker)
+    with psycopg.connect(own_database.administrator, autocommit=True) as connection:
+        held = "SELECT count(*) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member WHERE r.rolname = %s"
+        assert connection.execute(held, (login,)).fetchall() == [(2,)]  # read and write
+        connection.execute("ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM PUBLIC")
     (kept,) = [one for one in schema_of(own_database.administrator) if one not in before]
     assert "of_the_operator" in kept
     assert len(schema_of(own_database.administrator)) == len(before) + 1
 
 
-def test_an_older_version_leaves_the_functions_of_a_newer_one(database_url: str) -> None:
+@pytest.mark.parametrize(("newest", "is_left"), [("99.0", True), ("0.1.0rc1", False), ("0.0.9", False)])
+def test_a_version_leaves_the_functions_of_a_newer_one_alone(database_url: str, newest: str, is_left: bool) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(f"COMMENT ON FUNCTION role_prefix() IS '{MARK} 99.0 new'")
+        connection.execute(f"COMMENT ON FUNCTION role_prefix() IS '{MARK} {newest} new'")
         connection.execute("DROP VIEW record_head")
     migrate(database_url)
     with psycopg.connect(database_url) as connection:
-        assert connection.execute("SELECT to_regclass('record_head')").fetchall() == [(None,)]
+        assert connection.execute("SELECT to_regclass('record_head') IS NULL").fetchall() == [(is_left,)]
 
 
 def test_the_policies_let_each_role_do_what_the_page_of_rights_says(database_url: str) -> None:

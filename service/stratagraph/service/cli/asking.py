@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ DATA_DIR = "STRATAGRAPH_DATA_DIR"
 DOCUMENTS = Path(__file__).with_name("documents.graphql")
 _DEFINITION = re.compile(r"^(?:query|mutation|fragment) (\w+)", re.MULTILINE)
 _SPREAD = re.compile(r"\.\.\.(\w+)")
-_MUTATION = re.compile(r"(?:^|[}\s])mutation\b")
 
 
 class Refused(StratagraphError):
@@ -68,7 +68,16 @@ def respond_to(text: str, variables: Mapping[str, Any], *, tenant: str, operatio
         return response
     from stratagraph.service.cli.output import with_runtime
 
-    return with_runtime(lambda runtime: _executed(runtime, request), makes_store=bool(_MUTATION.search(text)))
+    return with_runtime(lambda runtime: _executed(runtime, request), makes_store=_has_mutation(text))
+
+
+def _has_mutation(text: str) -> bool:
+    from graphql import GraphQLError, OperationDefinitionNode, OperationType, parse
+
+    with suppress(GraphQLError):
+        operations = [one for one in parse(text).definitions if isinstance(one, OperationDefinitionNode)]
+        return any(one.operation is OperationType.MUTATION for one in operations)
+    return False
 
 
 async def _executed(runtime: Runtime, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,6 +41,8 @@ def text_given(value: str, name: str) -> str:
         raise InvalidInput(
             f"{name}: {value[1:]} cannot be read: {error.strerror}; name a readable file after the @", path=[name]
         ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name}: not text in UTF-8; give a text file after the @", path=[name]) from error
 
 
 def object_given(value: str, name: str) -> dict[str, Any]:

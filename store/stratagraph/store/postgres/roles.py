@@ -17,6 +17,7 @@ from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.database import Role
 
 API_ROLES = (Role.READ, Role.WRITE)
+OWNERS_ONLY = ("heads", "search")  # own views and functions; nobody acts as them
 WORKER_ROLES = tuple(role for role in Role if role not in API_ROLES)
 _BEFORE_THE_ROLE = ("role_prefix()", "tenant_is_open(bigint)")  # functions that a login calls before it takes a role
 PREFIX_MAX = 40  # bytes of the database's name; PostgreSQL truncates identifiers at 63 bytes
@@ -116,7 +117,7 @@ def grant_roles(connection: Connection, *, api: str, worker: str) -> None:
             _grant(connection, login, [f"{prefix}{role}" for role in roles])
         owner = connection.execute(text("SELECT current_user")).scalar_one()
         if api not in (worker, owner):
-            _revoke(connection, api, {f"{prefix}{role}" for role in WORKER_ROLES})
+            _revoke(connection, api, {f"{prefix}{role}" for role in (*WORKER_ROLES, *OWNERS_ONLY)})
     except ProgrammingError as error:
         raise Misconfigured(
             f"The login that migrates the database may not let {api} and {worker} act as its roles; set"
@@ -140,6 +141,10 @@ def _grant(connection: Connection, login: str, roles: Collection[str]) -> None:
                 " WITH ADMIN FALSE, INHERIT FALSE, SET TRUE"
             )
         )
+    uses = text("SELECT has_schema_privilege(CAST(:login AS name), current_schema(), 'USAGE'), current_schema()")
+    may_use, schema = connection.execute(uses, {"login": login}).one()
+    if not may_use:
+        connection.execute(text(f"GRANT USAGE ON SCHEMA {_quoted(connection, schema)} TO {_quoted(connection, login)}"))
     for function in _BEFORE_THE_ROLE:
         may_execute = connection.execute(
             text("SELECT has_function_privilege(CAST(:login AS name), :function, 'EXECUTE')"),

@@ -15,11 +15,10 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from stratagraph.store.postgres.database import Role
-from stratagraph.store.postgres.roles import make_roles, role_names, role_prefix, search_path
+from stratagraph.store.postgres.roles import OWNERS_ONLY, make_roles, role_names, role_prefix, search_path
 from stratagraph.store.postgres.schema import rights
 from stratagraph.store.postgres.schema.tables import metadata
 
-OWNERS_ONLY = ("heads", "search")  # roles that own views and functions, and that nobody acts as
 _MARK = "made by Stratagraph from its schema folder"
 _APPLIED = re.compile(rf"{_MARK} (\S+) (\w+)")  # the comment on `role_prefix()`: the version and the digest
 _FOLDER = Path(__file__).parent
@@ -66,7 +65,7 @@ def apply(connection: Connection) -> bool:
     digest = hashlib.sha256("\n".join([*made, *given]).encode()).hexdigest()
     own = version("stratagraph")
     applied = _APPLIED.fullmatch(_comment(connection))
-    if applied is not None and (applied[2] == digest or _as_numbers(applied[1]) > _as_numbers(own)):
+    if applied is not None and (applied[2] == digest or _order(applied[1]) > _order(own)):
         return False
     make_roles(connection, list(roles))
     _load_libraries(connection)
@@ -75,10 +74,12 @@ def apply(connection: Connection) -> bool:
     makers = ", ".join(roles[role] for role in OWNERS_ONLY)
     connection.execute(text(f"GRANT CREATE ON SCHEMA {schema} TO {makers}"))  # which owning needs, for this transaction
     marks = [f"COMMENT ON {path.parent.name[:-1].upper()} {path.stem} IS '{_MARK}'" for path in _paths()]
-    for part in (_removals(connection, roles), made, marks, _ownership(connection, roles), given):
+    views = [f"REVOKE ALL ON {path.stem} FROM PUBLIC" for path in _paths() if path.parent.name == "views"]
+    for part in (_removals(connection, roles), made, marks, views, _ownership(connection, roles), given):
         for statement in list(part):
             connection.execute(text(statement))
-    connection.execute(text(f"REVOKE CREATE ON SCHEMA {schema} FROM {makers}"))
+    others = ", ".join(name for role, name in roles.items() if role != Role.MAINTENANCE)
+    connection.execute(text(f"REVOKE CREATE ON SCHEMA {schema} FROM {others}"))
     connection.execute(text(f"COMMENT ON FUNCTION role_prefix() IS '{_MARK} {own} {digest}'"))
     return True
 
@@ -88,8 +89,11 @@ def _comment(connection: Connection) -> str:
     return str(found or "")
 
 
-def _as_numbers(version_: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version_)]
+def _order(version_: str) -> tuple[list[int], bool]:
+    """Return what versions are compared by: the numbers of the release, and whether it is no pre-release of it."""
+    release = re.match(r"\d+(?:\.\d+)*", version_)
+    numbers = release[0] if release is not None else ""
+    return [int(part) for part in numbers.split(".") if part], numbers == version_
 
 
 def _paths() -> list[Path]:
@@ -115,7 +119,8 @@ def _removals(connection: Connection, roles: dict[str, str]) -> Iterator[str]:
         "SELECT quote_ident(c.relname) AS name, pg_has_role(c.relowner, 'USAGE') AS is_ours,"
         " pg_get_userbyid(c.relowner) AS owner,"
         " ARRAY(SELECT quote_ident(p.polname) FROM pg_policy p WHERE p.polrelid = c.oid) AS policies"
-        " FROM pg_class c WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relname = ANY(:names)"
+        " FROM pg_class c WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relkind IN ('r', 'p')"
+        " AND (c.relname = ANY(:names) OR c.relispartition)"
     )
     for table in connection.execute(tables, {"names": [*metadata.tables, rights.REVISION_TABLE]}):
         drops = (f"DROP POLICY {name} ON {table.name}" for name in table.policies)
