@@ -193,7 +193,8 @@ class Planting:
         values = {"id": record, "error": error, "at": self.memory.clock.now()}
         (row,) = await self.memory.rows("SELECT tenant FROM record WHERE id = :id", id=record)
         await self.memory.rows(
-            "INSERT INTO job_set_aside VALUES ('prune', :tenant, :id, :error, 1, :at, :at) RETURNING id",
+            "INSERT INTO job_set_aside (job, tenant, id, error, attempts, since, next_try_at)"
+            " VALUES ('prune', :tenant, :id, :error, 1, :at, :at) RETURNING id",
             tenant=row["tenant"],
             **values,
         )

@@ -13,7 +13,7 @@ DECLARE
   returned FLOAT;
   leased FLOAT;
 BEGIN
-  INSERT INTO rate_bucket VALUES (in_bucket, burst, clock_timestamp()) ON CONFLICT DO NOTHING;
+  INSERT INTO rate_bucket (bucket, tokens, refilled_at) VALUES (in_bucket, burst, clock_timestamp()) ON CONFLICT DO NOTHING;
   SELECT tokens, refilled_at INTO balance, since FROM rate_bucket WHERE bucket = in_bucket FOR UPDATE;
   at := clock_timestamp();
   WITH ended AS (
@@ -26,7 +26,8 @@ BEGIN
   available := CASE WHEN granted > 0 THEN balance - needed ELSE greatest(0, balance) END;
   UPDATE rate_bucket SET tokens = balance - granted, refilled_at = at WHERE bucket = in_bucket;
   IF granted > needed THEN
-    INSERT INTO rate_lease VALUES (in_bucket, in_process, granted - needed, at + make_interval(secs => lease_s));
+    INSERT INTO rate_lease (bucket, process, tokens, expires_at)
+    VALUES (in_bucket, in_process, granted - needed, at + make_interval(secs => lease_s));
   END IF;
 END
 $$;
