@@ -414,12 +414,11 @@ class Histories(RuleBasedStateMachine):
         """Run the jobs and read the store. An erasure rewrites other records without making a version of them."""
         site = self.shared.sites[0]
         now = self.shared.clock.now()
-        while (await link_due(site.database, site.directory, now=now + LATE, batch=100)).due:
-            pass
-        while (last := await _last_queued(site.database)) is not None:
-            late = max(now + LATE, last)
-            if not (await reevaluate_due(site.database, site.directory, now=late, batch=100)).due:
-                break
+        for queue, work in (("link_request", link_due), ("reevaluation", reevaluate_due)):
+            while (last := await _last_queued(site.database, queue)) is not None:
+                late = max(now + LATE, last)
+                if not (await work(site.database, site.directory, now=late, batch=100)).due:
+                    break
         assert self.root is not None
         found = await observe_store(site.database, site.directory, self.root, now)
         for id_, row in found.rows.items():
@@ -510,13 +509,14 @@ def _shown_differently(model: Model, trust: Trust, answers: Sequence[Captured]) 
     return None
 
 
-async def _last_queued(database: Database) -> datetime | None:
-    """Return the instant at which the last re-evaluation was queued that still waits; None if none does.
+async def _last_queued(database: Database, queue: str) -> datetime | None:
+    """Return the instant at which the last entry of a queue that still waits was queued; None if none does.
 
     That may be later than LATE: what the jobs write at the instant LATE, the next step writes a microsecond later.
     """
     async with database.engine.begin() as connection:
-        last: datetime | None = (await connection.execute(text("SELECT max(queued_at) FROM reevaluation"))).scalar_one()
+        statement = text(f"SELECT max(queued_at) FROM {queue}")  # noqa: S608 - our own names
+        last: datetime | None = (await connection.execute(statement)).scalar_one()
     return last
 
 
