@@ -50,10 +50,6 @@ class Question:
     names: int
     entities: Mapping[UUID, int] = field(default_factory=dict)
 
-    def words_of(self, terms: Collection[int]) -> int:
-        """Return the words that a text with these terms has."""
-        return words_with(self.terms, terms)
-
     def words_at(self, covered: int) -> int:
         """Return the words of a record, given which of all terms it has: bit n for the n-th distinct term."""
         words = self._at.get(covered)

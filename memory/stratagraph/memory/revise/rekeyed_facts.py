@@ -1,7 +1,7 @@
 """Facts that get new keys: equal ones become one fact, and those that contradict each other become a dispute.
 
 The keys of a fact follow the entities that it names, so they change when an entity is merged into another one, when a
-merge is undone, and when a database is upgraded. Which facts collide is decided before the keys are written, because
+merge is undone, and when a name is linked to one. Which facts collide is decided before the keys are written, because
 the constraints of the database refuse two equal active facts, and two active values of a single-valued slot.
 """
 

@@ -81,21 +81,6 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
     return Terms(numbers, [impacts[number] for number in numbers])
 
 
-def with_more_terms(held: Terms, more: Terms) -> tuple[Terms, list[int]]:
-    """Add terms of `more` to `held`, up to MAX_TERMS; return the result and the term numbers that were added.
-
-    A number keeps the impact that it has. The strongest of `more` come first.
-    """
-    impacts = dict(zip(held.numbers, held.impacts, strict=True))
-    missing = {
-        number: impact for number, impact in zip(more.numbers, more.impacts, strict=True) if number not in impacts
-    }
-    added = sorted(missing, key=lambda number: (-missing[number], number))[: max(0, MAX_TERMS - len(impacts))]
-    impacts |= {number: missing[number] for number in added}
-    numbers = sorted(impacts)
-    return Terms(numbers, [impacts[number] for number in numbers]), sorted(added)
-
-
 @dataclass(frozen=True, slots=True)
 class QueryWord:
     """One word or identifier of a question, and the terms by which a record may have it.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import ProgrammingError
@@ -37,20 +37,22 @@ def prefix_of(database: str) -> str:
     return f"{plain[:PREFIX_MAX]}_{hashlib.sha256(database.encode()).hexdigest()[:8]}_"
 
 
-def role_names(connection: Connection, roles: Sequence[str]) -> dict[str, str]:
-    """Return the quoted name that each role has in this database."""
-    prefix = role_prefix(connection)
-    return {role: _quoted(connection, f"{prefix}{role}") for role in roles}
+def role_names(prefix: str, roles: Iterable[str]) -> dict[str, str]:
+    """Return the quoted name that each role has in the database with this prefix.
+
+    >>> role_names("memories_", ["read"])
+    {'read': '"memories_read"'}
+    """
+    return {role: f'"{prefix}{role}"' for role in roles}
 
 
-def make_roles(connection: Connection, roles: Sequence[str]) -> None:
-    """Create the missing roles of this database, and let the migrating login act as all of them.
+def make_roles(connection: Connection, quoted: Mapping[str, str]) -> None:
+    """Create the missing roles, given as by `role_names`, and let the migrating login act as all of them.
 
     Raises Misconfigured if the login may not create roles, or if a role of this name can log in or has privileges
     beyond those of Stratagraph's roles.
     """
-    prefix, quoted = role_prefix(connection), role_names(connection, roles)
-    names = {role: f"{prefix}{role}" for role in roles}
+    names = {role: name.strip('"') for role, name in quoted.items()}
     found = connection.execute(
         text(
             "SELECT rolname, rolcanlogin OR rolsuper OR rolbypassrls OR rolcreaterole OR rolreplication AS foreign_role"

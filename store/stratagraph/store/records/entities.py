@@ -207,17 +207,6 @@ async def delete_terms(connection: AsyncConnection, tenant: Tenant, entities: Co
     await run(connection, "delete_entity_terms", tenant=tenant.id, entities=list(entities))
 
 
-async def fetch_own_terms(
-    connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID]
-) -> dict[UUID, set[Term]]:
-    """Return the terms that entities have at their own scope and sensitivity, keyed by entity."""
-    found: dict[UUID, set[Term]] = {}
-    for row in await fetch(connection, "fetch_own_terms", tenant=tenant.id, entities=list(entities)):
-        term = Term(bytes(row["term_key"]), row["kind"], row["namespace_key"])
-        found.setdefault(row["entity"], set()).add(term)
-    return found
-
-
 async def replace_terms(
     connection: AsyncConnection, tenant: Tenant, mention: Mention, entity: UUID, *, skip_taken: bool = False
 ) -> None:

@@ -1,7 +1,6 @@
 """Facts by their keys: reading them without their content, giving them other keys, and the flags of their slots.
 
-Used by merges of entities, by their reversal, and by the upgrade of databases with keys of an earlier release. See
-docs/data-model.md, Facts.
+Used by merges of entities, by their reversal, and by linking. See docs/data-model.md, Facts.
 """
 
 from __future__ import annotations

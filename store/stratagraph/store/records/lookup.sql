@@ -27,13 +27,6 @@ DELETE FROM link_request WHERE tenant = :tenant AND entity = ANY(CAST(:entities 
 DELETE FROM entity_term
 WHERE tenant = :tenant AND entity = :entity AND scope = :scope AND sensitivity = :sensitivity
 
--- fetch_own_terms --
--- Fetch the terms that entities have at their own scope and sensitivity.
-SELECT t.entity, t.term_key, t.kind, t.namespace_key
-FROM entity_term t JOIN record r ON r.tenant = t.tenant AND r.id = t.entity
-  AND (r.scope, r.sensitivity) = (t.scope, t.sensitivity)
-WHERE t.tenant = :tenant AND t.entity = ANY(CAST(:entities AS uuid[]))
-
 -- find_entities --
 -- Find current entities with one of the given names or aliases that the caller may read in full.
 -- Prepared: keys only, found by an index.

@@ -52,22 +52,23 @@ def run(connection: Connection, script: Path) -> None:
             connection.execute(text(statement.strip().removesuffix(";")))
 
 
-def apply(connection: Connection) -> bool:
-    """Give the database the functions, views and rights of this version; return whether it had others.
+def apply(connection: Connection) -> None:
+    """Give the database the functions, views and rights of this version, if it has others.
 
     Those of a newer version of Stratagraph stay. Runs in the transaction of the connection, as the login that owns the
     tables; it need not be a superuser.
     """
-    roles = role_names(connection, [*Role, *OWNERS_ONLY])
+    prefix = role_prefix(connection)
+    roles = role_names(prefix, [*Role, *OWNERS_ONLY])
     schema, path = search_path(connection)
-    made = list(_scripts({"prefix": f"'{role_prefix(connection)}'", "search_path": path}))
+    made = list(_scripts({"prefix": f"'{prefix}'", "search_path": path}))
     given = list(rights.statements(roles))
     digest = hashlib.sha256("\n".join([*made, *given]).encode()).hexdigest()
     own = version("stratagraph")
     applied = _APPLIED.fullmatch(_comment(connection))
     if applied is not None and (applied[2] == digest or _order(applied[1]) > _order(own)):
-        return False
-    make_roles(connection, list(roles))
+        return
+    make_roles(connection, roles)
     _load_libraries(connection)
     connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(roles.values())}"))
     connection.execute(text(f"GRANT CREATE ON SCHEMA {schema} TO {roles['maintenance']}"))
@@ -81,7 +82,6 @@ def apply(connection: Connection) -> bool:
     others = ", ".join(name for role, name in roles.items() if role != Role.MAINTENANCE)
     connection.execute(text(f"REVOKE CREATE ON SCHEMA {schema} FROM {others}"))
     connection.execute(text(f"COMMENT ON FUNCTION role_prefix() IS '{_MARK} {own} {digest}'"))
-    return True
 
 
 def _comment(connection: Connection) -> str:
@@ -148,8 +148,8 @@ def _ownership(connection: Connection, roles: dict[str, str]) -> Iterator[str]:
         row.relname: row
         for row in connection.execute(
             text(
-                "SELECT relname, relkind, relrowsecurity, pg_get_userbyid(relowner) AS owner FROM pg_class"
-                " WHERE relnamespace = to_regnamespace(current_schema())"
+                "SELECT relname, relkind, relispartition, relrowsecurity, pg_get_userbyid(relowner) AS owner"
+                " FROM pg_class WHERE relnamespace = to_regnamespace(current_schema())"
             )
         )
     }
@@ -157,10 +157,11 @@ def _ownership(connection: Connection, roles: dict[str, str]) -> Iterator[str]:
         if not found[table].relrowsecurity:
             yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
     for name, role in rights.owners().items():
-        partitions = [part for part in found if part.startswith(f"{name}_") and found[part].relkind == "r"]
-        for relation in (name, *(partitions if found.get(name) and found[name].relkind == "p" else ())):
-            if relation not in found or found[relation].owner != roles[role].strip('"'):
-                yield f"ALTER TABLE {relation} OWNER TO {roles[role]}"
+        is_partitioned = found[name].relkind == "p"  # as the change log is, alone of all tables
+        for row in found.values():
+            is_part = is_partitioned and row.relispartition and row.relkind == "r"
+            if (row.relname == name or is_part) and row.owner != roles[role].strip('"'):
+                yield f"ALTER TABLE {row.relname} OWNER TO {roles[role]}"
 
 
 def _load_libraries(connection: Connection) -> None:
