@@ -312,12 +312,15 @@ async def test_a_running_service_finds_a_local_neo4j_that_is_started_later_stopp
             client = Client(http, service.url)
             writer = Writer(client, pace_s=0.3)
 
-            async def engine() -> str:
-                found = (await client.data(RETRIEVE, task="message about Person"))["retrieveGraph"]
-                return str(found["freshness"]["engine"])
+            async def freshness() -> dict[str, Any]:
+                found: dict[str, Any] = (await client.data(RETRIEVE, task="message about Person"))["retrieveGraph"]
+                return dict(found["freshness"])
 
             async def in_neo4j() -> bool:
-                return await engine() == "NEO4J"
+                return bool((await freshness())["engine"] == "NEO4J")
+
+            async def caught_up() -> bool:
+                return bool((await freshness())["mirrorLagSeconds"] == 0)
 
             async def found_after_start() -> dict[str, Any]:
                 started: dict[str, Any] = await local("neo4j", "start", "--version", LONG_TERM.version)
@@ -335,11 +338,12 @@ async def test_a_running_service_finds_a_local_neo4j_that_is_started_later_stopp
                     before = writer.batches
 
                     async def written_on() -> bool:
-                        return writer.batches > before + 5 and await engine() == "SQL"
+                        return writer.batches > before + 5 and not await in_neo4j()
 
                     await until(written_on, every_s=SPARING_S)
                     second = await found_after_start()
             assert second["bolt"] != first["bolt"], "another program listens on the first port"
+            await until(caught_up, within_s=FOUND_WITHIN_S, every_s=SPARING_S)  # `verify` waits for a minute at most
             assert (await local("sync", "verify", "--deep"))["equal"]
             status = await local("sync", "status")
             assert status["uri"] == second["bolt"]
