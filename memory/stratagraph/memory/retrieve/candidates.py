@@ -118,9 +118,8 @@ class Asked:
 class Rows:
     """The records of a snapshot that may become candidates, each with a number, its row, by which signals refer to it.
 
-    `words` are the words of the question that each has, as bits; `scores` the BM25 scores of those found by words.
-    `neighbours` are triples of a row, that of a neighbour in its thread or of a record related to it, and the number of
-    records between both in the thread. `named` are entities with the name that found each. `similarity` is below 1 for
+    `words` are the words of the question that each has, as bits. `neighbours` are triples of a row, that of a neighbour
+    in its thread or of a record related to it, and the number of records between both in the thread. `named` are entities with the name that found each. `similarity` is below 1 for
     those whose name the question misspells. `nearness` is that in meaning, from 0 to 1, of records found by the
     question's vector. `recent` are the newest, newest first, with None for each that has no row. `documents` is the
     number of records that the caller may read, as far as it is counted.
@@ -128,7 +127,6 @@ class Rows:
 
     heads: Sequence[Head]
     words: Sequence[int]
-    scores: Sequence[tuple[int, float]] = ()
     neighbours: Sequence[tuple[int, int, int]] = ()
     named: Sequence[tuple[int, str]] = ()
     similarity: Mapping[int, float] = field(default_factory=dict)
@@ -193,7 +191,6 @@ def _rows(snapshot: Snapshot, question: Question, types: Collection[MemoryType],
     return Rows(
         heads=heads,
         words=words,
-        scores=_in_rows(snapshot.words.scores, rows),
         neighbours=[
             (row, rows[other], steps)
             for row, head in enumerate(heads)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, Why
 from stratagraph.memory.retrieve.signals import SIGNALS, Role, Values
+from stratagraph.memory.retrieve.signals.threads import lent
 from stratagraph.memory.retrieve.weights import (
     AS_TEXT,
     BARE,
@@ -56,7 +57,7 @@ def fuse(asked: Asked, rows: Rows, gathered: Mapping[Signal, Values]) -> list[Ca
     text = AS_TEXT if asked.only_times else 1.0  # what mentions a time comes after what is of it
     best = max(totals, default=0.0) / text
     among = max(rows.documents, len(rows.words))
-    from_neighbours, fits = gathered[Signal.THREAD], gathered[Signal.TIME]
+    from_neighbours, fits = lent(asked, rows), gathered[Signal.TIME]
     found: list[Why | None] = []
     for row, (bits, total) in enumerate(zip(rows.words, totals, strict=True)):
         near = [(signal, value * text) for signal, values in nearness if (value := values[row])]

@@ -10,9 +10,19 @@ from itertools import islice
 from math import log
 from uuid import UUID
 
-from stratagraph.memory.retrieve.weights import MANY, MOST_RAISED, NAME_ALONE, SPECIFIC, UNKNOWN
+from stratagraph.memory.retrieve.weights import (
+    FAINT,
+    FAINT_OF_NAMED,
+    MANY,
+    MOST_RAISED,
+    NAME_ALONE,
+    SPECIFIC,
+    STRONG_ENOUGH,
+    UNKNOWN,
+    UNKNOWN_PAIR,
+)
 from stratagraph.store.model.analysis.folding import WORD, folded
-from stratagraph.store.model.analysis.lexemes import MAX_READ, asked, segments
+from stratagraph.store.model.analysis.lexemes import MAX_READ, asked, has_capital_nouns, is_dense, segments
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.unicode_forms import plain_form
 from stratagraph.store.model.words import NAME_SHARE, QueryWord, name_terms, query_terms, query_words
@@ -20,6 +30,7 @@ from stratagraph.store.model.words import NAME_SHARE, QueryWord, name_terms, que
 MAX_PHRASES = 4  # of one question; further ones are read as words only
 MAX_PHRASE = 200  # characters
 _QUOTED = re.compile(rf"[\"“”„«]([^\"“”„«»]{{0,{MAX_PHRASE}}})[\"“”»]")
+_QUOTED_QUESTION = re.compile(r"\s*[\"“”„«][^\"“”„«»]*[?？][\"“”»]\s*")
 NAME_WORDS = 5  # words in the longest name looked up
 DESCRIPTOR_WORDS = 64  # words of the descriptor, from its beginning, that are searched for names
 _PART = re.compile(r"[\w-]+")
@@ -40,7 +51,8 @@ class Question:
 
     Sets of words are bits: bit n stands for word n. `names` are the words of names, and `apart` those of them that name
     a known entity, which BM25 scores with NAME_SHARE of their weight. `emphasis` is by how much each word counts for
-    the strength. `entities` has the words that name each entity found by name, or nearly.
+    the strength. `entities` has the words that name each entity found by name, or nearly. `pairs` are the pairs of
+    characters of scripts without spaces.
     """
 
     weights: Sequence[float]
@@ -49,6 +61,7 @@ class Question:
     apart: int
     names: int
     entities: Mapping[UUID, int] = field(default_factory=dict)
+    pairs: int = 0
 
     def words_at(self, covered: int) -> int:
         """Return the words of a record, given which of all terms it has: bit n for the n-th distinct term."""
@@ -65,12 +78,27 @@ class Question:
         return known
 
     def with_unknown(self, known: int) -> Question:
-        """Return the question in which names and numbers that are not among the `known` words count UNKNOWN times."""
+        """Return the question in which names and numbers that are not among the `known` words count UNKNOWN times.
+
+        Pairs of characters that are not count UNKNOWN_PAIR times: every other one of a text is of two words.
+        """
         emphasis = [
-            factor if factor <= 1 or known >> place & 1 else UNKNOWN * factor
+            factor
+            if known >> place & 1
+            else factor * (UNKNOWN if factor > 1 else UNKNOWN_PAIR if self.pairs >> place & 1 else 1.0)
             for place, factor in enumerate(self.emphasis)
         ]
         return replace(self, emphasis=emphasis) if emphasis != self.emphasis else self
+
+    def least_strength(self, known: int) -> float:
+        """Return the strength that the best record of an answer must have, given the words that some record has.
+
+        Less is enough where the store knows every name and number of the question: then other words may be the
+        asker's own.
+        """
+        if any(factor > 1 and not known >> place & 1 for place, factor in enumerate(self.emphasis)):
+            return STRONG_ENOUGH
+        return FAINT_OF_NAMED if self.names & known else FAINT
 
     def weight_apart(self, words: int) -> float:
         """Return what names among some words add to a BM25 score that has only NAME_SHARE of their weight.
@@ -197,12 +225,18 @@ def question_of(
         bits = sum(1 << place for place, word in enumerate(texts) if word == misspelling)
         entities[id_] = entities.get(id_, 0) | bits
     stressed = emphasis(text, texts, dated=dated)
+    names = words_written_as_names(texts, stressed)
+    if has_capital_nouns(text):
+        stressed = [
+            min(factor, 1.0) if word.isalpha() else factor for word, factor in zip(texts, stressed, strict=True)
+        ]
     return Question(
         weights=[*weights, *[max(weights, default=1.0)] * (len(terms) - len(weights))],
         terms=terms,
         emphasis=stressed,
         apart=apart,
-        names=apart | words_written_as_names(texts, stressed),
+        names=apart | names,
+        pairs=sum(1 << place for place, word in enumerate(texts) if is_dense(word)),
         entities=entities,
     )
 
@@ -320,9 +354,13 @@ def candidate_names(descriptor: str) -> list[str]:
 def phrases_of(question: str) -> list[str]:
     """Return the phrases of a question as `spaced` does, at most MAX_PHRASES; quotes without a word are none.
 
-    >>> phrases_of('what is the "Retry budget" of the mirror?')
-    [' retry budget ']
+    A question that stands in quotes as a whole has no phrases.
+
+    >>> phrases_of('what is the "Retry budget" of the mirror?'), phrases_of('"What is the retry budget?"')
+    ([' retry budget '], [])
     """
+    if _QUOTED_QUESTION.fullmatch(question):
+        return []
     found = (spaced(phrase) for phrase in _QUOTED.findall(question))
     return list(dict.fromkeys(phrase for phrase in found if phrase.strip()))[:MAX_PHRASES]
 

@@ -27,7 +27,8 @@ _BOUNDS = {
 class RetrieveRequest:
     """A task in words, and limits on the answer.
 
-    No `memory_types` means all types. Records below `min_salience` are left out. `context` maps keys of conditions to
+    No `memory_types` means all types. Records below `min_salience` are left out, and so are roots below `min_strength`.
+    Without that, the answer is empty if not even the best root is strong enough. `context` maps keys of conditions to
     their present values, by which competences and plans are chosen. With `token_budget`, the answer is also rendered as
     text of at most so many tokens.
 
@@ -39,6 +40,7 @@ class RetrieveRequest:
     task_descriptor: str
     memory_types: tuple[MemoryType, ...] = ()
     min_salience: float | None = None
+    min_strength: float | None = None
     root_limit: int = 10
     node_limit: int = 25
     edge_limit: int = 100
@@ -77,6 +79,8 @@ def check(request: RetrieveRequest) -> None:
         check_between(name, getattr(request, attribute), least, most)
     if request.min_salience is not None:
         check_between("minSalience", request.min_salience, 0, 1)
+    if request.min_strength is not None:
+        check_between("minStrength", request.min_strength, 0, 1)
     if request.token_budget is not None:
         check_between("tokenBudget", request.token_budget, 1, 1_000_000)
     if request.context is not None:

@@ -12,6 +12,8 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from uuid import UUID
 
 from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmbedder
@@ -172,7 +174,7 @@ class Retrieve:
                 candidates = found = fuse(asked, rows, gather(asked, rows))
             candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
             wanted = min(request.root_limit, request.node_limit)
-            ranking = _ranking(asked, candidates, least=request.min_salience)
+            ranking = _ranking(asked, candidates, request)
             chosen = choose(
                 ranking,
                 [fingerprint_of(one.head) for one, _ in ranking],
@@ -303,12 +305,20 @@ async def _with_phrases(
     return found
 
 
-def _ranking(asked: Asked, candidates: Sequence[Candidate], *, least: float | None) -> list[Scored]:
-    """Return the candidates with a salience of at least `least`, best first; none where none is strong enough."""
-    if least is not None:
-        candidates = [one for one in candidates if one.head.salience >= least]
-    if max((one.why.strength for one in candidates), default=0.0) < STRONG_ENOUGH:
-        return []
+def _ranking(asked: Asked, candidates: Sequence[Candidate], request: RetrieveRequest) -> list[Scored]:
+    """Return the candidates with the salience and strength that are asked for, best first.
+
+    Without `min_strength` there are none if not even the best one is strong enough.
+    """
+    if request.min_salience is not None:
+        candidates = [one for one in candidates if one.head.salience >= request.min_salience]
+    if request.min_strength is not None:
+        candidates = [one for one in candidates if one.why.strength >= request.min_strength]
+    else:
+        known = reduce(or_, (one.why.covered for one in candidates), 0)
+        least = asked.question.least_strength(known)
+        if max((one.why.strength for one in candidates), default=0.0) < least:
+            return []
     order = ranked(candidates)
     return newest_first(order) if asked.times.newest else order
 

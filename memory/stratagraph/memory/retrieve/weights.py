@@ -44,15 +44,19 @@ WITH_PHRASES = 400  # the same of one with phrases, which few records with all o
 # The strength of an answer: how much of the question a record covers. The two scenarios, the two conversations, and
 # questions of other stores.
 STRONG_ENOUGH = 0.25  # of the best record; below it, nothing is known; recall, and questions of other stores
+# The same where every name and number of the question is known: if it has names, and if it has none.
+FAINT_OF_NAMED = 0.05  # recall, and questions of other stores
+FAINT = 0.14  # recall, and questions of other stores
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity; recall, scenarios
 UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it; recall, scenarios
+UNKNOWN_PAIR = 0.25  # weight of a pair of characters that no candidate has, beside that of another; recall
 NAME_ALONE = 0.5  # part of their weight of names in a record with none of the other words; recall, scenarios
 MOST_RAISED = 0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown; examples
 MANY = 150  # records from which on nearness counts for the strength as it is: about those of a scenario's week
 MISSPELT = 0.5  # share of a word's weight that a misspelt name has, times the similarity; examples
 
 # Neighbours in threads, and related records.
-NEXT = 0.6  # part of a word's weight that the next event in the thread adds; recall
+NEXT = 0.5  # part of a word's weight that the next event in the thread adds; recall
 FURTHER = 0.5  # of it for each further step; recall
 
 # Times.

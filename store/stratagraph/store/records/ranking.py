@@ -30,8 +30,9 @@ _CURVES = {int(curve): curve for curve in Curve}
 class Head(NamedTuple):
     """The parts of a record by which it is ranked. `salience` is the value at the instant of reading, in [0, 1].
 
-    `covered` has bit n set where the record has term n of the question. `before` and `after` are its neighbours in the
-    thread, nearest first, and `related` the records that callers have related to it, if they were asked for.
+    `covered` has bit n set where the record has term n of the question, and `score` is its BM25 score. `before` and
+    `after` are its neighbours in the thread, nearest first, and `related` the records that callers have related to it,
+    if they were asked for.
     `fingerprint` is what an event says, as a sketch or as `stored_sketch` reads it, or the key or the text of a fact;
     None for other types. `quoted` has the other terms of a fact that has all those of `template`, as a sketch or as
     `stored_sketch` reads them, and is None for other records.
@@ -50,6 +51,7 @@ class Head(NamedTuple):
     fingerprint: bytes | str | Sketch | None = None
     quoted: bytes | Sketch | None = None
     is_bare: bool = False
+    score: float = 0.0
 
 
 def fetching_heads(
@@ -61,17 +63,18 @@ def fetching_heads(
     steps: int = 0,
     types: Collection[MemoryType] = (),
     template: Sequence[int],
+    vector: str,
     now: datetime,
 ) -> Sending:
     """Return the statement that reads the heads of the records among `ids` that the caller may read in full.
 
-    `terms` are those of the question, at most 64. The `steps` neighbours in threads of each of the records `near`, in
-    each direction, are read too, if they are current at `now` and of `types`. So are at most RELATED records to which
-    callers have related each of the first RELATING of `near`, by other relations than SYSTEM. `template` are at least
-    one term, as in `Head`.
+    `terms` are those of the question, at most 64, and `vector` their weights, as a sparsevec. The `steps` neighbours in
+    threads of each of the records `near`, in each direction, are read too, if they are current at `now` and of `types`.
+    So are at most RELATED records to which callers have related each of the first RELATING of `near`, by other
+    relations than SYSTEM. `template` are at least one term, as in `Head`.
     """
     parameters = {"ids": list(ids), "terms": list(terms), "sketch": SKETCH, **_near(near, steps, types, now)}
-    parameters |= {"template": list(template), "naming": list(NAMING)}
+    parameters |= {"template": list(template), "naming": list(NAMING), "vector": vector}
     parameters |= {"lineage": list(SYSTEM), "relating": RELATING, "followed": FOLLOWED, "related": RELATED}
     return sending("fetch_ranking", {**caller.parameters(), **parameters})
 
@@ -111,9 +114,8 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
     """Return the heads of the rows of `fetching_heads`, keyed by id, with their salience at `now`."""
     heads = {}
     for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *rest in rows:
-        half_life_s, min_salience, max_age_s, params, covered, fingerprint, quoted, is_bare, before, after, related = (
-            rest
-        )
+        half_life_s, min_salience, max_age_s, params, covered, score, fingerprint, quoted, is_bare, *near = rest
+        before, after, related = near
         salience = salience_at(
             now,
             s=s,
@@ -139,5 +141,6 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
             fingerprint,
             quoted,
             bool(is_bare),
+            score,
         )
     return heads

@@ -17,7 +17,8 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 
 -- fetch_ranking --
 -- Fetch what ranks the given records, and their neighbours in threads, of those that the caller may read in full.
--- `covered` has bit n - 1 set where the record has the n-th of the terms, at most 64 of them. `fingerprint` are the first :sketch
+-- `covered` has bit n - 1 set where the record has the n-th of the terms, at most 64 of them, and `score` is the inner
+-- product of its impacts with :vector. `fingerprint` are the first :sketch
 -- terms of an event, or the key of a fact: records that say the same have the same, or nearly. `quoted` are the first
 -- :sketch other terms of a fact that has all terms of :template. Only records of :near have
 -- neighbours; those are fetched as the given records are, if they are of the given types and hold at :now. Of the first
@@ -40,7 +41,7 @@ WITH near AS MATERIALIZED (
   FROM unnest((SELECT (CAST(:near AS uuid[]))[1:CAST(:relating AS integer)])) AS asked(id)
 )
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
-  h.min_salience, h.max_age_s, h.params, h.covered, h.fingerprint, h.quoted, h.is_bare,
+  h.min_salience, h.max_age_s, h.params, h.covered, h.score, h.fingerprint, h.quoted, h.is_bare,
   near.before, near.after, related.ids
 FROM (
   SELECT unnest((SELECT CAST(:ids AS uuid[]))) AS id
@@ -51,7 +52,8 @@ CROSS JOIN LATERAL (
     s.min_salience, s.max_age_s, s.params, (
     SELECT coalesce(bit_or(1::bigint << (asked.place::integer - 1)), 0)
     FROM unnest((SELECT CAST(:terms AS integer[]))) WITH ORDINALITY AS asked(term, place) WHERE asked.term = ANY (r.terms)
-  ) AS covered, CASE r.type WHEN 1 THEN array_send(r.terms[1:CAST(:sketch AS integer)]) WHEN 4 THEN r.fact_key END AS fingerprint,
+  ) AS covered, -(r.impacts <#> (SELECT CAST(CAST(:vector AS text) AS sparsevec))) AS score,
+  CASE r.type WHEN 1 THEN array_send(r.terms[1:CAST(:sketch AS integer)]) WHEN 4 THEN r.fact_key END AS fingerprint,
   CASE WHEN r.type = 4 AND r.terms @> CAST(:template AS integer[]) THEN array_send((ARRAY(
     SELECT term FROM unnest(r.terms) AS term WHERE term <> ALL(CAST(:template AS integer[])) ORDER BY term
   ))[1:CAST(:sketch AS integer)]) END AS quoted,

@@ -168,6 +168,7 @@ async def present_snapshot(
             steps=steps(len(near), most=most),
             types=types,
             template=sought.template,
+            vector=words.vector(statistics, terms_of_names(caller, named)),
             now=now,
         ),
         now=now,

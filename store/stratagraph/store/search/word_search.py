@@ -148,12 +148,13 @@ class WordSearch:
     def weights(self, statistics: WordStatistics) -> list[float]:
         """Return the rarity of each of the words, in their order; that of its commonest form.
 
+        A word that no record has is the rarest.
         Words that name a time have their share of it: see `word_shares`.
         """
         documents, frequencies = max(statistics.documents, 1), statistics.frequencies
         shares = word_shares(self.terms, dated=self._dated)
         return [
-            idf(documents, max(frequencies.get(term, 1) for term in word.numbers)) * shares.get(word.numbers[0], 1.0)
+            idf(documents, max(frequencies.get(term, 0) for term in word.numbers)) * shares.get(word.numbers[0], 1.0)
             for word in self.words
         ]
 
@@ -195,18 +196,24 @@ class WordSearch:
         """Return the shares of their weight that terms have in scores, where `names` are those of known entities."""
         return word_shares(self.terms, names=names, dated=self._dated)
 
+    def vector(self, statistics: WordStatistics, names: Collection[int] = ()) -> str:
+        """Return the weights of the terms as a sparsevec: its inner product with a record's impacts is BM25."""
+        return self._vector(statistics, self.shares(names))
+
+    def _vector(self, statistics: WordStatistics, shares: Mapping[int, float]) -> str:
+        return query_vector(self.terms, self._frequencies(statistics), max(statistics.documents, 1), shares=shares)
+
     def parameters(self, statistics: WordStatistics, shares: Mapping[int, float]) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
         matching = (
             Matching(all_of=[self._required]) if self._required else _matching(self._caller, self.terms, statistics)
         )
-        frequencies = self._frequencies(statistics)
         return {
             "any_of": list(matching.any_of),
             "all_of": _padded(matching.all_of),
             "everything": matching.everything,
             "cap": matching.cap,
-            "vector": query_vector(self.terms, frequencies, max(statistics.documents, 1), shares=shares),
+            "vector": self._vector(statistics, shares),
             "types": self._types,
             "limit": self._limit,
         }

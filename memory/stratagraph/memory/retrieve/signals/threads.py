@@ -15,6 +15,22 @@ from stratagraph.memory.retrieve.weights import FURTHER, NEXT, WEIGHTS, Signal
 
 
 def gather(asked: Asked, rows: Rows) -> list[float | None]:
+    """Return the BM25 scores of each record's neighbours, reduced by their distance."""
+    found: list[float | None] = [None] * len(rows.words)
+    if not WEIGHTS[Signal.THREAD]:
+        return found
+    distances: dict[tuple[int, int], int] = {}
+    for row, other, steps in rows.neighbours:
+        for pair in ((row, other), (other, row)):
+            distances[pair] = min(steps, distances.get(pair, steps))
+    for (row, other), steps in distances.items():
+        score = rows.heads[other].score
+        if score > 0:
+            found[row] = (found[row] or 0.0) + NEXT * FURTHER**steps * score
+    return found
+
+
+def lent(asked: Asked, rows: Rows) -> list[float | None]:
     """Return the weight of the words that each record lacks and its neighbours have, reduced by their distance.
 
     Words pass in both directions. Those of names do not: a thread about a person names it everywhere.

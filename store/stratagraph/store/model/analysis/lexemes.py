@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from stratagraph.store.model.analysis.folding import WORD, folded
 from stratagraph.store.model.analysis.irregular_forms import irregular_forms
@@ -116,6 +117,21 @@ def asked(text: str) -> list[Asked]:
         for one in _asked_of(piece, language, languages):
             found.setdefault(one.forms[0], one)
     return list(found.values())
+
+
+def has_capital_nouns(text: str) -> bool:
+    """Return whether a text is in a language in which every noun has a capital, so that a capital shows no name.
+
+    >>> has_capital_nouns("Wann war die Untersuchung beim Arzt?"), has_capital_nouns("When did Ann see the doctor?")
+    (True, False)
+    """
+    words = {piece.lower().strip(_TRIMMED) for piece in islice(_pieces(text), _SAMPLE)}
+    return language_of(words, least=1) == "german"
+
+
+def is_dense(word: str) -> bool:
+    """Return whether a word of a question is a pair of characters of a script without spaces."""
+    return _RUN.fullmatch(word) is not None
 
 
 @lru_cache(maxsize=100_000)
