@@ -119,10 +119,11 @@ class Rows:
     """The records of a snapshot that may become candidates, each with a number, its row, by which signals refer to it.
 
     `words` are the words of the question that each has, as bits. `neighbours` are triples of a row, that of a neighbour
-    in its thread or of a record related to it, and the number of records between both in the thread. `named` are entities with the name that found each. `similarity` is below 1 for
-    those whose name the question misspells. `nearness` is that in meaning, from 0 to 1, of records found by the
-    question's vector. `recent` are the newest, newest first, with None for each that has no row. `documents` is the
-    number of records that the caller may read, as far as it is counted.
+    in its thread or of a record related to it, and the number of records between both in the thread. `named` are
+    entities with the name that found each. `similarity` is below 1 for those whose name the question misspells.
+    `nearness` is that in meaning, from 0 to 1, of records found by the question's vector. `recent` are the newest,
+    newest first, with None for each that has no row. `documents` is the number of records that the caller may read, as
+    far as it is counted.
     """
 
     heads: Sequence[Head]

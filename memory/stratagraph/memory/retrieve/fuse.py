@@ -75,11 +75,11 @@ def fuse(asked: Asked, rows: Rows, gathered: Mapping[Signal, Values]) -> list[Ca
         for signal, values in boosts:
             if (boost := values[row]) is not None:
                 signals[signal] = boost * again
-        also, similarity = from_neighbours[row] or 0.0, rows.similarity.get(row, 1.0)
-        strength = question.strength(bits, also=also) * similarity
+        near_by, similarity = from_neighbours.get(row, ()), rows.similarity.get(row, 1.0)
+        strength = question.strength(bits, near_by) * similarity
         if row in rows.nearness:
             strength = max(strength, question.strength_by_meaning(rows.nearness[row], among=among))
-        share = question.share(bits, also=also) * similarity
+        share = question.share(bits, near_by) * similarity
         found.append(Why(signals=signals, strength=strength, share=share, covered=bits))
     for row, name in rows.named:
         why = found[row]

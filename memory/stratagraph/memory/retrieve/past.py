@@ -94,7 +94,7 @@ async def past_snapshot(
             before, after = threads.get(id_, ((), ()))
             heads[id_] = heads[id_]._replace(before=before, after=after, related=related.get(id_, ()))
     return PastSnapshot(
-        words=search.matches(scores, statistics),
+        words=search.matches(scores, statistics, [head.covered for head in heads.values()]),
         names=named,
         similar=similar,
         linked=linked,

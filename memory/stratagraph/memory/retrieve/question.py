@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import islice
 from math import log
+from operator import or_
 from uuid import UUID
 
+from stratagraph.memory.retrieve.messages import asking_part, sentences
+from stratagraph.memory.retrieve.namesakes import full_names
 from stratagraph.memory.retrieve.weights import (
     FAINT,
     FAINT_OF_NAMED,
+    FURTHER,
     MANY,
     MOST_RAISED,
     NAME_ALONE,
+    NEXT,
     SPECIFIC,
     STRONG_ENOUGH,
     UNKNOWN,
@@ -33,6 +39,11 @@ _QUOTED = re.compile(rf"[\"“”„«]([^\"“”„«»]{{0,{MAX_PHRASE}}})[\"
 _QUOTED_QUESTION = re.compile(r"\s*[\"“”„«][^\"“”„«»]*[?？][\"“”»]\s*")
 NAME_WORDS = 5  # words in the longest name looked up
 DESCRIPTOR_WORDS = 64  # words of the descriptor, from its beginning, that are searched for names
+_ROLES = ("user", "assistant")
+_VERB = re.compile(
+    r"\b(?:do|does|did|can|could|shall|should|will|would|must)(?:n't| not)? (?:i|we|you|they|he|she|it|one) (\w+)",
+    re.IGNORECASE,
+)
 _PART = re.compile(r"[\w-]+")
 _SPELLED = re.compile(r"[^\W_]+")
 # Words that say nothing of what happened, where a question asks for a time.
@@ -52,7 +63,8 @@ class Question:
     Sets of words are bits: bit n stands for word n. `names` are the words of names, and `apart` those of them that name
     a known entity, which BM25 scores with NAME_SHARE of their weight. `emphasis` is by how much each word counts for
     the strength. `entities` has the words that name each entity found by name, or nearly. `pairs` are the pairs of
-    characters of scripts without spaces.
+    characters of scripts without spaces. `asking` are the words of the question sentences, where there are others,
+    and `verbs` what somebody does in "did we …". `full_names` has the first and the further words of each.
     """
 
     weights: Sequence[float]
@@ -62,6 +74,9 @@ class Question:
     names: int
     entities: Mapping[UUID, int] = field(default_factory=dict)
     pairs: int = 0
+    asking: int | None = None
+    verbs: int = 0
+    full_names: Sequence[tuple[int, int]] = ()
 
     def words_at(self, covered: int) -> int:
         """Return the words of a record, given which of all terms it has: bit n for the n-th distinct term."""
@@ -80,14 +95,21 @@ class Question:
     def with_unknown(self, known: int) -> Question:
         """Return the question in which names and numbers that are not among the `known` words count UNKNOWN times.
 
-        Pairs of characters that are not count UNKNOWN_PAIR times: every other one of a text is of two words.
+        Pairs of characters that are not count UNKNOWN_PAIR times: every other one of a text is of two words. What a
+        message says besides its question does not count then, nor the surname of somebody whose first name is known.
         """
-        emphasis = [
-            factor
-            if known >> place & 1
-            else factor * (UNKNOWN if factor > 1 else UNKNOWN_PAIR if self.pairs >> place & 1 else 1.0)
-            for place, factor in enumerate(self.emphasis)
-        ]
+        aside = 0 if self.asking is None else ~self.asking
+        surnames = self._surnames(known)
+
+        def factor_of(place: int, factor: float) -> float:
+            word = 1 << place
+            if known & word:
+                return factor
+            if (aside | surnames) & word:
+                return 0.0
+            return factor * (UNKNOWN if factor > 1 else UNKNOWN_PAIR if self.pairs & word else 1.0)
+
+        emphasis = [factor_of(place, factor) for place, factor in enumerate(self.emphasis)]
         return replace(self, emphasis=emphasis) if emphasis != self.emphasis else self
 
     def least_strength(self, known: int) -> float:
@@ -96,9 +118,18 @@ class Question:
         Less is enough where the store knows every name and number of the question: then other words may be the
         asker's own.
         """
-        if any(factor > 1 and not known >> place & 1 for place, factor in enumerate(self.emphasis)):
+        if self.unknown_names(known):
             return STRONG_ENOUGH
         return FAINT_OF_NAMED if self.names & known else FAINT
+
+    def unknown_names(self, known: int) -> int:
+        """Return the names and numbers of the question that are not among the `known` words."""
+        asking = -1 if self.asking is None else self.asking
+        wanted = asking & ~known & ~self._surnames(known)
+        return sum(1 << place for place, factor in enumerate(self.emphasis) if factor > 1 and wanted >> place & 1)
+
+    def _surnames(self, known: int) -> int:
+        return reduce(or_, (further for first, further in self.full_names if first & known), 0)
 
     def weight_apart(self, words: int) -> float:
         """Return what names among some words add to a BM25 score that has only NAME_SHARE of their weight.
@@ -108,26 +139,39 @@ class Question:
         """
         return (1 - NAME_SHARE) * self.weight(words & self.apart) if self._has_others else 0.0
 
-    def strength(self, words: int, *, also: float = 0.0) -> float:
+    def strength(self, words: int, lent: Sequence[int] = ()) -> float:
         """Return how much of the question some words answer, from 0 to 1: their `share`, less for names alone.
 
-        A name alone says little of a question that asks for more.
+        A name alone says little of a question that asks for more, and so does the verb of "did we …".
         """
-        is_name_alone = also <= 0 and self._asks_more and not words & ~self.names
-        return self.share(words, also=also) * (NAME_ALONE if is_name_alone else 1.0)
+        is_little = not lent and self._asks_more and not words & ~(self.names | self.verbs)
+        return self.share(words, lent) * (NAME_ALONE if is_little else 1.0)
 
-    def share(self, words: int, *, also: float = 0.0) -> float:
+    def share(self, words: int, lent: Sequence[int] = ()) -> float:
         """Return the share of the question's weight that some words have, from 0 to 1; 0 for a question without.
 
-        `also` is a weight that counts besides theirs.
+        `lent` are further words, by their distance in the thread, each of which counts NEXT or less of its weight. Of a
+        message that says more than it asks, the share is that of its question sentences, if it is greater.
         """
-        if self._total <= 0:
+        whole = self._share(words, lent, -1)
+        return whole if self.asking is None else max(whole, self._share(words, lent, self.asking))
+
+    def _share(self, words: int, lent: Sequence[int], among: int) -> float:
+        total = self._stress(among)
+        if total <= 0:
             return 0.0
-        covered = self._stressed.get(words)
-        if covered is None:
-            covered = _sum_of(self._emphasised, words)
-            self._stressed[words] = covered
-        return min(1.0, (covered + also) / self._total)
+        covered, part = self._stress(words & among), NEXT
+        for further in lent:
+            covered += part * self.weight(further & among)
+            part *= FURTHER
+        return min(1.0, covered / total)
+
+    def _stress(self, words: int) -> float:
+        """Return the sum of the weights of some words, each times its emphasis."""
+        known = self._stressed.get(words)
+        if known is None:
+            known = self._stressed[words] = _sum_of(self._emphasised, words)
+        return known
 
     @cached_property
     def _at(self) -> dict[int, int]:
@@ -172,7 +216,8 @@ class Question:
 
     @cached_property
     def _asks_more(self) -> bool:
-        return any(weight > 0 and not self.names >> place & 1 for place, weight in enumerate(self._emphasised))
+        known = self.names | self.verbs
+        return any(weight > 0 and not known >> place & 1 for place, weight in enumerate(self._emphasised))
 
     @cached_property
     def _total(self) -> float:
@@ -237,8 +282,22 @@ def question_of(
         apart=apart,
         names=apart | names,
         pairs=sum(1 << place for place, word in enumerate(texts) if is_dense(word)),
+        asking=_words_of(asking_part(text), texts),
+        verbs=_words_of(" ".join(_VERB.findall(text)), texts) or 0,
+        full_names=[(_folded(name[:1], texts), _folded(name[1:], texts)) for name in full_names(text)],
         entities=entities,
     )
+
+
+def _folded(some: Collection[str], words: Sequence[str]) -> int:
+    return sum(1 << place for place, word in enumerate(words) if folded(word) in some)
+
+
+def _words_of(part: str | None, words: Sequence[str]) -> int | None:
+    if part is None:
+        return None
+    own = {word.text for word in asked(part)}
+    return sum(1 << place for place, word in enumerate(words) if word in own)
 
 
 def emphasis(descriptor: str, words: Sequence[str], *, dated: Collection[str] = ()) -> list[float]:
@@ -246,13 +305,17 @@ def emphasis(descriptor: str, words: Sequence[str], *, dated: Collection[str] = 
 
     What has the form of a name (a capital or a digit within the question) is what a question is about, so it counts
     SPECIFIC times. The words `dated`, which name a time, count nothing: a record's own date answers them, not its
-    words.
+    words. Nor do the roles before a turn.
 
     >>> emphasis("Did Ann rent 7 in May 2023?", ["Ann", "rent", "7", "May", "2023"], dated={"May", "2023"})
     [3.0, 1.0, 3.0, 0.0, 0.0]
     """
     first = _first_words(descriptor)
-    return [0.0 if word in dated else SPECIFIC if _is_specific(word, first) else 1.0 for word in words]
+    roles = _ROLES if any(word.casefold() not in _ROLES for word in words) else ()
+    return [
+        0.0 if word in dated or word.casefold() in roles else SPECIFIC if _is_specific(word, first) else 1.0
+        for word in words
+    ]
 
 
 def _sum_of(weights: Sequence[float], words: int) -> float:
@@ -260,12 +323,16 @@ def _sum_of(weights: Sequence[float], words: int) -> float:
 
 
 def _first_words(descriptor: str) -> set[str]:
-    """Return the first word of a question, with and without what a hyphen joins to it, unless it occurs again.
+    """Return the first words of sentences, with and without what a hyphen joins to them, unless they occur elsewhere.
 
-    Its capital does not make it a name.
+    Their capitals do not make them names.
     """
-    found = [pattern.findall(descriptor) for pattern in (_SPELLED, _PART)]
-    return {words[0] for words in found if words and words.count(words[0]) == 1}
+    found = set()
+    for pattern in (_SPELLED, _PART):
+        words = Counter(pattern.findall(descriptor))
+        first = Counter(match[0] for match in map(pattern.search, sentences(descriptor)) if match is not None)
+        found |= {word for word, times in first.items() if times == words[word]}
+    return found
 
 
 def _is_specific(word: str, first: Collection[str]) -> bool:

@@ -9,6 +9,7 @@ learned for such a task are lifted, roots are chosen among the best, and the gra
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,6 +24,8 @@ from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_
 from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms
 from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
 from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first, ranked
+from stratagraph.memory.retrieve.messages import question_first
+from stratagraph.memory.retrieve.namesakes import full_names, names_another
 from stratagraph.memory.retrieve.past import past_snapshot
 from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
 from stratagraph.memory.retrieve.question import (
@@ -35,13 +38,23 @@ from stratagraph.memory.retrieve.question import (
 )
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
+from stratagraph.memory.retrieve.spellings import spellings
 from stratagraph.memory.retrieve.times import TimeWords, time_words
-from stratagraph.memory.retrieve.weights import CANDIDATES, FOR_NEWEST, STRONG_ENOUGH, WITH_PHRASES
+from stratagraph.memory.retrieve.weights import (
+    CANDIDATES,
+    FOR_NEWEST,
+    MOST_NAMED,
+    MOST_RESPELLED,
+    NAMESAKE,
+    STRONG_ENOUGH,
+    WITH_PHRASES,
+)
 from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence, match
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.analysis.folding import folded
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType
 from stratagraph.store.model.errors import RecordNotFound
@@ -52,8 +65,10 @@ from stratagraph.store.records.past import Past, PastReader
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.search.present import Sought, present_snapshot
 from stratagraph.store.search.retrievals import LoggedRetrieval, RetrievalLog
+from stratagraph.store.search.similar_names import distance
 from stratagraph.store.search.vector_search import QuestionVector
 from stratagraph.store.search.word_index import CACHE_BYTES, WordIndex
+from stratagraph.store.search.word_search import count_words
 from stratagraph.store.traversal.neighbourhood import Limits
 
 
@@ -141,6 +156,7 @@ class Retrieve:
     async def _search(self, trust: Trust, request: RetrieveRequest) -> Search:
         """Return the answer to a request, and what it was chosen from."""
         check(request)
+        request = replace(request, task_descriptor=question_first(request.task_descriptor))
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust.narrowed(scopes=request.scopes, ceiling=request.max_sensitivity))
         now = self._clock.now()
@@ -165,6 +181,10 @@ class Retrieve:
             )
             phrases = phrases_of(request.task_descriptor)
             asked, rows = await self._snapshot(reading, request)
+            spelled = await _respelled(reading, asked, rows, request.task_descriptor)
+            if spelled is not None:
+                request = replace(request, task_descriptor=spelled)
+                asked, rows = await self._snapshot(reading, request)
             found: Sequence[Candidate] = fuse(asked, rows, gather(asked, rows))
             candidates = await _with_phrases(reading.reader, phrases, found)
             plain = without_phrases(request.task_descriptor) if phrases and not candidates else None
@@ -172,6 +192,7 @@ class Retrieve:
                 request, phrases = replace(request, task_descriptor=plain), []
                 asked, rows = await self._snapshot(reading, request)
                 candidates = found = fuse(asked, rows, gather(asked, rows))
+            asked, candidates = await _named_first(reading.reader, request.task_descriptor, asked, candidates)
             candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
             wanted = min(request.root_limit, request.node_limit)
             ranking = _ranking(asked, candidates, request)
@@ -283,6 +304,27 @@ class Retrieve:
         return await self._questions.embed(request.task_descriptor, names_apart=True)
 
 
+async def _respelled(reading: _Reading, asked: Asked, rows: Rows, text: str) -> str | None:
+    """Return the question with the names that no record has in the spelling of the records; None where there is none.
+
+    One statement, where the question has such a name.
+    """
+    question = asked.question
+    unknown = question.unknown_names(reduce(or_, rows.words, 0))
+    words = AskedWords(reading.caller.tenant.index_key, text).spelled(unknown)[:MOST_RESPELLED]
+    others = {word: await asyncio.to_thread(spellings, word) for word in words}
+    if not any(others.values()):
+        return None
+    counts = await count_words(reading.connection, reading.caller, set().union(*others.values()))
+    spelled = text
+    for word, its in others.items():
+        known = [one for one in its if one in counts]
+        if known:
+            nearest = max(known, key=lambda one: (-distance(folded(word), one, most=3), counts[one], one))
+            spelled = re.sub(rf"\b{re.escape(word)}\b", nearest, spelled)
+    return spelled if spelled != text else None
+
+
 async def _with_phrases(
     reader: Reader | PastReader, phrases: Collection[str], candidates: Sequence[Candidate]
 ) -> Sequence[Candidate]:
@@ -303,6 +345,35 @@ async def _with_phrases(
     for one in found:
         one.why.strength = max(one.why.strength, STRONG_ENOUGH)
     return found
+
+
+async def _named_first(
+    reader: Reader | PastReader, text: str, asked: Asked, candidates: Sequence[Candidate]
+) -> tuple[Asked, Sequence[Candidate]]:
+    """Return the candidates, those with another full name lowered: they are no answer about the one that is named.
+
+    The question is returned with its surnames as unknown names where there are only others. Reads the best candidates
+    only where the question has a full name, in one statement.
+    """
+    names = full_names(text)
+    if not names or not candidates:
+        return asked, candidates
+    wholes = [first | further for first, further in asked.question.full_names]
+    named = [one for one in candidates if any(one.why.covered & bits == bits for bits in wholes)]
+    best = [one for one, _ in ranked(candidates)[:MOST_NAMED] if one not in named]
+    records = await reader.records([one.head.id for one in best])
+    texts = {id_: f"{record.name or ''}\n{record.text or ''}" for id_, record in records.items()}
+
+    def of_others() -> list[Candidate]:
+        return [one for one in best if names_another(texts.get(one.head.id, ""), names)]
+
+    others = await asyncio.to_thread(of_others)
+    for one in others:
+        one.why.strength = 0.0
+        one.why.signals = {signal: NAMESAKE * value for signal, value in one.why.signals.items()}
+    if others and not named:
+        asked = replace(asked, question=replace(asked.question, full_names=()))
+    return asked, candidates
 
 
 def _ranking(asked: Asked, candidates: Sequence[Candidate], request: RetrieveRequest) -> list[Scored]:

@@ -53,6 +53,9 @@ UNKNOWN_PAIR = 0.25  # weight of a pair of characters that no candidate has, bes
 NAME_ALONE = 0.5  # part of their weight of names in a record with none of the other words; recall, scenarios
 MOST_RAISED = 0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown; examples
 MANY = 150  # records from which on nearness counts for the strength as it is: about those of a scenario's week
+NAMESAKE = 0.1  # share of its signals that a record of another full name keeps; examples
+MOST_NAMED = 50  # best records that are compared with a full name; examples
+MOST_RESPELLED = 2  # unknown names of a question that are looked up in other spellings; examples
 MISSPELT = 0.5  # share of a word's weight that a misspelt name has, times the similarity; examples
 
 # Neighbours in threads, and related records.

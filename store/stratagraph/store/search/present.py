@@ -174,7 +174,7 @@ async def present_snapshot(
         now=now,
     )
     return PresentSnapshot(
-        words=words.matches(scores, statistics),
+        words=words.matches(scores, statistics, [head.covered for head in heads.values()]),
         names=named,
         similar=similar,
         linked=linked,

@@ -17,7 +17,7 @@ docs/data-model.md, Search.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
@@ -28,6 +28,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
+from stratagraph.store.model.analysis.languages import BASE, stem
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.words import (
     QueryWord,
@@ -35,6 +36,7 @@ from stratagraph.store.model.words import (
     likely_name_terms,
     query_vector,
     query_words,
+    term_number,
     term_weights,
     word_shares,
 )
@@ -42,6 +44,7 @@ from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 from stratagraph.store.search.word_index import PreparedSearch, WordIndex
 
+LARGE_STORE = 1_000  # readable records, of which those of the last seconds are a small part
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
 BUDGET = 3_000  # records fetched and scored, about
@@ -59,6 +62,19 @@ class WordStatistics:
 
     documents: int
     frequencies: Mapping[int, int]
+
+    def with_found(self, terms: Sequence[int], found: Collection[int]) -> WordStatistics:
+        """Return the numbers with at least the records `found`, some of which may not be counted yet.
+
+        Each is given by which of `terms` it has, as bits. In a large store they make no difference.
+        """
+        if self.documents >= LARGE_STORE:
+            return self
+        least = {term: sum(bits >> place & 1 for bits in found) for place, term in enumerate(terms)}
+        return WordStatistics(
+            documents=max(self.documents, len(found)),
+            frequencies={term: number for term in terms if (number := max(least[term], self.frequencies.get(term, 0)))},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +204,11 @@ class WordSearch:
             required=self._required,
         )
 
-    def matches(self, scores: Sequence[tuple[UUID, float]], statistics: WordStatistics) -> WordMatches:
-        """Return the words with what they find."""
+    def matches(
+        self, scores: Sequence[tuple[UUID, float]], statistics: WordStatistics, found: Collection[int]
+    ) -> WordMatches:
+        """Return the words with what they find; `found` are the terms of the records that were read, as bits."""
+        statistics = statistics.with_found(self.terms, found)
         return WordMatches(self.words, self.weights(statistics), scores, statistics.documents)
 
     def shares(self, names: Collection[int]) -> dict[int, float]:
@@ -232,6 +251,21 @@ class WordSearch:
 def _scores_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float]]:
     """Return the ids and BM25 scores of the rows of a search, in their order, without those that match no word."""
     return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
+
+
+async def count_words(connection: AsyncConnection, caller: Caller, words: Iterable[str]) -> dict[str, int]:
+    """Return how many readable records have each of some words; those that no record has are left out.
+
+    Of a caller with many scopes, only the first ones are read.
+    """
+    terms = {term_number(caller.tenant.index_key, stem(word, BASE)): word for word in words}
+    sought = {"terms": list(terms)}
+    if caller.scopes is None:
+        counting = sending("count_terms_in_all_scopes", sought)
+    else:
+        counting = sending("count_terms", {**sought, "scopes": list(caller.scopes)[: max(1, MAX_COUNTS // len(terms))]})
+    (rows,) = await fetch_together(connection, counting)
+    return {terms[row["term"]]: row["records"] for row in rows if row["records"]}
 
 
 async def search_words(

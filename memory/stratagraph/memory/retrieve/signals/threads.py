@@ -1,16 +1,14 @@
-"""Words that the neighbours of a record have, and it lacks.
+"""The scores of a record's neighbours: a turn often answers what the turn before it asked.
 
-A turn often answers what the turn before it asked, so words that a neighbour in the thread has count for the record as
-well, less with each step between them. A record that callers have related to another, as a fix to the bug, is next to
-it.
+What a neighbour in the thread scores counts for the record as well, less with each step between them. A record that
+callers have related to another, as a fix to the bug, is next to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from stratagraph.memory.retrieve.candidates import Asked, Rows
-from stratagraph.memory.retrieve.question import Question
 from stratagraph.memory.retrieve.weights import FURTHER, NEXT, WEIGHTS, Signal
 
 
@@ -30,22 +28,20 @@ def gather(asked: Asked, rows: Rows) -> list[float | None]:
     return found
 
 
-def lent(asked: Asked, rows: Rows) -> list[float | None]:
-    """Return the weight of the words that each record lacks and its neighbours have, reduced by their distance.
+def lent(asked: Asked, rows: Rows) -> Mapping[int, Sequence[int]]:
+    """Return the words that each record lacks and its neighbours have, as bits, by their distance.
 
     Words pass in both directions. Those of names do not: a thread about a person names it everywhere.
     """
-    question, words = asked.question, rows.words
-    found: list[float | None] = [None] * len(words)
-    if not WEIGHTS[Signal.THREAD]:
-        return found
-    near: dict[int, list[int]] = {}  # the words of a record's neighbours, by distance
+    near: dict[int, list[int]] = {}
     for row, other, steps in rows.neighbours:
-        _add(near, row, steps, words[other])
-        _add(near, other, steps, words[row])
-    for row, by_distance in near.items():
-        found[row] = _weight(question, by_distance, words[row] | question.names)
-    return found
+        _add(near, row, steps, rows.words[other])
+        _add(near, other, steps, rows.words[row])
+    return {
+        row: by_distance
+        for row, words in near.items()
+        if any(by_distance := [*_further(words, rows.words[row] | asked.question.names)])
+    }
 
 
 def _add(near: dict[int, list[int]], row: int, steps: int, words: int) -> None:
@@ -54,10 +50,7 @@ def _add(near: dict[int, list[int]], row: int, steps: int, words: int) -> None:
     by_distance[steps] |= words
 
 
-def _weight(question: Question, by_distance: Sequence[int], seen: int) -> float:
-    total, part = 0.0, NEXT
+def _further(by_distance: Iterable[int], seen: int) -> Iterator[int]:
     for words in by_distance:
-        total += part * question.weight(words & ~seen)
+        yield words & ~seen
         seen |= words
-        part *= FURTHER
-    return total
