@@ -32,7 +32,7 @@ def asking_part(message: str) -> str | None:
     if not asking or len(asking) == len(found):
         return None
     part = " ".join(asking)
-    return part if len(asked(part)) >= LEAST_WORDS else None
+    return part if sum(not word.is_part for word in asked(part)) >= LEAST_WORDS else None
 
 
 def question_first(message: str) -> str:

@@ -116,11 +116,11 @@ class Question:
         """Return the strength that the best record of an answer must have, given the words that some record has.
 
         Less is enough where the store knows every name and number of the question: then other words may be the
-        asker's own.
+        asker's own. A script without spaces shows no names.
         """
         if self.unknown_names(known):
             return STRONG_ENOUGH
-        return FAINT_OF_NAMED if self.names & known else FAINT
+        return FAINT_OF_NAMED if self.names & known or self.pairs else FAINT
 
     def unknown_names(self, known: int) -> int:
         """Return the names and numbers of the question that are not among the `known` words."""
@@ -270,11 +270,11 @@ def question_of(
         bits = sum(1 << place for place, word in enumerate(texts) if word == misspelling)
         entities[id_] = entities.get(id_, 0) | bits
     stressed = emphasis(text, texts, dated=dated)
-    names = words_written_as_names(texts, stressed)
+    parts = [word.is_part for word in words] + [False] * (len(texts) - len(words))
+    names = words_written_as_names(texts, stressed) & ~sum(1 << place for place, is_part in enumerate(parts) if is_part)
     if has_capital_nouns(text):
-        stressed = [
-            min(factor, 1.0) if word.isalpha() else factor for word, factor in zip(texts, stressed, strict=True)
-        ]
+        parts = [is_part or not any(map(str.isdigit, word)) for word, is_part in zip(texts, parts, strict=True)]
+    stressed = [min(factor, 1.0) if is_usual else factor for factor, is_usual in zip(stressed, parts, strict=True)]
     return Question(
         weights=[*weights, *[max(weights, default=1.0)] * (len(terms) - len(weights))],
         terms=terms,
@@ -390,7 +390,7 @@ class AskedWords:
 
         They are words of the question, in its spelling. The record's other words are not revealed.
         """
-        return [word.text for place, word in enumerate(self.words) if covered >> place & 1]
+        return [word.text for place, word in enumerate(self.words) if covered >> place & 1 and not word.is_part]
 
     def covered_by(self, terms: set[int]) -> int:
         """Return the words that a text with these terms has, as bits."""

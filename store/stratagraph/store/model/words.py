@@ -23,6 +23,7 @@ from stratagraph.store.model.canonical import separated
 
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
 NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
+PART_SHARE = 0.3  # of the weight of a part of a word, as an ideograph or of a compound; benchmarks/recall.py
 DATED_SHARE = 0.1  # of the weight of a word that names a time: the date of a record says more than its text
 MAX_TERMS = 2_000  # distinct terms per record; a sparsevec holds at most 16,000
 MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
@@ -86,11 +87,12 @@ class QueryWord:
     """One word or identifier of a question, and the terms by which a record may have it.
 
     `numbers` are alternatives, such as the stems of several languages: a record with any of them has the word, and
-    every record with this very word has the first of them.
+    every record with this very word has the first of them. With `is_part`, it is a part of another word.
     """
 
     text: str
     numbers: tuple[int, ...]
+    is_part: bool = False
 
 
 def query_words(index_key: bytes, text: str) -> list[QueryWord]:
@@ -105,13 +107,14 @@ def query_words(index_key: bytes, text: str) -> list[QueryWord]:
         numbers.update(alternatives)
         if len(numbers) > MAX_QUERY_TERMS:
             break
-        found.append(QueryWord(word.text, alternatives))
+        found.append(QueryWord(word.text, alternatives, word.is_part))
     return found
 
 
 def query_terms(index_key: bytes, text: str) -> list[int]:
-    """Return the distinct term numbers of a query, in order of appearance, at most MAX_QUERY_TERMS."""
-    return list(dict.fromkeys(number for word in query_words(index_key, text) for number in word.numbers))
+    """Return the distinct term numbers of the whole words of a query, in order of appearance."""
+    words = [word for word in query_words(index_key, text) if not word.is_part]
+    return list(dict.fromkeys(number for word in words for number in word.numbers))
 
 
 def name_terms(index_key: bytes, name: str) -> list[int]:
@@ -133,7 +136,7 @@ def likely_name_terms(index_key: bytes, name: str) -> list[int]:
 
 
 def _first_terms(index_key: bytes, words: Iterable[Asked]) -> list[int]:
-    numbers = (term_number(index_key, word.forms[0]) for word in words)
+    numbers = (term_number(index_key, word.forms[0]) for word in words if not word.is_part)
     return list(dict.fromkeys(numbers))[:MAX_QUERY_TERMS]
 
 
@@ -146,15 +149,20 @@ def idf(documents: int, frequency: int) -> float:
 
 
 def word_shares(
-    terms: Collection[int], *, names: Collection[int] = (), dated: Collection[int] = ()
+    terms: Collection[int],
+    *,
+    names: Collection[int] = (),
+    dated: Collection[int] = (),
+    parts: Collection[int] = (),
 ) -> dict[int, float]:
     """Return the shares of their weight that terms of a question have; of the others, all.
 
-    They are NAME_SHARE for `names`, if there are words that are neither, and DATED_SHARE for `dated`, if there are
-    others.
+    They are NAME_SHARE for `names`, if there are words that are neither, DATED_SHARE for `dated` and PART_SHARE
+    for `parts`, if there are others.
     """
+    found = dict.fromkeys(parts, PART_SHARE) if {*terms} - {*parts} else {}
     others = {*terms} - {*dated}
-    found = dict.fromkeys(names, NAME_SHARE) if others - {*names} else {}
+    found |= dict.fromkeys(names, NAME_SHARE) if others - {*names} else {}
     return found | (dict.fromkeys(dated, DATED_SHARE) if others else {})
 
 

@@ -124,6 +124,7 @@ class WordSearch:
         self.words = query_words(caller.tenant.index_key, text)
         self.terms = list(dict.fromkeys(number for word in self.words for number in word.numbers))
         self._dated = {number for word in self.words if word.text in dated for number in word.numbers}
+        self._parts = {number for word in self.words if word.is_part for number in word.numbers}
         self._types = [int(memory_type) for memory_type in types]
         self._limit = limit
         self._required = list(required)
@@ -164,13 +165,15 @@ class WordSearch:
     def weights(self, statistics: WordStatistics) -> list[float]:
         """Return the rarity of each of the words, in their order; that of its commonest form.
 
-        A word that no record has is the rarest.
+        A word that no record has is the rarest, but a part of one that no record has is no word.
         Words that name a time have their share of it: see `word_shares`.
         """
         documents, frequencies = max(statistics.documents, 1), statistics.frequencies
-        shares = word_shares(self.terms, dated=self._dated)
+        shares = word_shares(self.terms, dated=self._dated, parts=self._parts)
         return [
-            idf(documents, max(frequencies.get(term, 0) for term in word.numbers)) * shares.get(word.numbers[0], 1.0)
+            idf(documents, number) * shares.get(word.numbers[0], 1.0)
+            if (number := max(frequencies.get(term, 0) for term in word.numbers)) or not word.is_part
+            else 0.0
             for word in self.words
         ]
 
@@ -213,7 +216,7 @@ class WordSearch:
 
     def shares(self, names: Collection[int]) -> dict[int, float]:
         """Return the shares of their weight that terms have in scores, where `names` are those of known entities."""
-        return word_shares(self.terms, names=names, dated=self._dated)
+        return word_shares(self.terms, names=names, dated=self._dated, parts=self._parts)
 
     def vector(self, statistics: WordStatistics, names: Collection[int] = ()) -> str:
         """Return the weights of the terms as a sparsevec: its inner product with a record's impacts is BM25."""

@@ -48,6 +48,8 @@ _INTERROGATIVE = re.compile(
 _HAN_CHARACTER = re.compile(f"[{_HAN}]")
 _LONGEST_WHOLE = 8  # characters of a run that is searched as a whole, too
 EXACT = "="  # prefix of a whole identifier, which keeps it apart from a word of the same spelling
+LEAST_PART = 4  # letters of a part of a compound
+_JOINING = frozenset({"german", "dutch", "swedish", "norwegian", "danish", "finnish", "hungarian", "estonian"})
 MAX_IDENTIFIER = 128  # characters
 MAX_PARTS = 8  # of one identifier, beside its words
 
@@ -73,11 +75,12 @@ class Analysis:
 class Asked:
     """A word or identifier of a question, as it is written there, and the lexemes by which a record may have it.
 
-    Every record with this very word has the first of them.
+    Every record with this very word has the first of them. With `is_part`, it is a part of another word.
     """
 
     text: str
     forms: tuple[str, ...]
+    is_part: bool = False
 
 
 def analysed(text: str) -> Analysis:
@@ -106,7 +109,8 @@ def asked(text: str) -> list[Asked]:
     """Return the distinct words of a question in order of appearance.
 
     An identifier is a word of its own, followed by its parts. A question of a word or two shows its language by little,
-    so it is asked in each language that its letters suggest.
+    so it is asked in each language that its letters suggest. The parts of words come last: ideographs, and what German
+    and its neighbours join ("Geschenkideen"), wherever it may be divided.
     """
     pieces = list(_pieces(text))
     words = {piece.lower().strip(_TRIMMED) for piece in pieces[:_SAMPLE]}
@@ -116,6 +120,13 @@ def asked(text: str) -> list[Asked]:
     for piece in pieces:
         for one in _asked_of(piece, language, languages):
             found.setdefault(one.forms[0], one)
+    whole_words = list(found.values())
+    for part in _HAN_CHARACTER.findall("".join(word.text for word in whole_words if is_dense(word.text))):
+        found.setdefault(part, Asked(part, (part,), is_part=True))
+    if not _JOINING.isdisjoint(languages):
+        for part in dict.fromkeys(part for word in whole_words for part in divided(word.text)):
+            forms = stems(part, languages)
+            found.setdefault(forms[0], Asked(part, forms, is_part=True))
     return list(found.values())
 
 
@@ -130,7 +141,7 @@ def has_capital_nouns(text: str) -> bool:
 
 
 def is_dense(word: str) -> bool:
-    """Return whether a word of a question is a pair of characters of a script without spaces."""
+    """Return whether a word of a question is a pair of characters of a script without spaces, or one character."""
     return _RUN.fullmatch(word) is not None
 
 
@@ -210,6 +221,18 @@ def _asked_of(piece: str, language: str, languages: list[str]) -> Iterator[Asked
             for part in humps(word):
                 if not is_stop_word(folded(part), language):
                     yield Asked(part, stems(part, languages))
+
+
+def divided(word: str) -> list[str]:
+    """Return the parts of a word that may be a compound, wherever it may be divided, longer first parts first.
+
+    >>> divided("Hausboot")
+    ['Haus', 'boot']
+    """
+    if not word.isalpha() or len(word) > MAX_WORD:
+        return []
+    places = range(len(word) - LEAST_PART, LEAST_PART - 1, -1)
+    return [part for place in places for part in (word[:place], word[place:])]
 
 
 def segments(piece: str) -> Iterator[tuple[str, bool]]:
