@@ -12,6 +12,7 @@ from stratagraph.memory.capture.episodes import because
 from stratagraph.memory.lessons.block import lesson_of, said
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN
+from stratagraph.store.model.records import MemoryRecord
 
 NAME_LENGTH = 80  # characters
 RESULT_LENGTH = 4_000  # characters of a tool's result that can be searched
@@ -24,6 +25,13 @@ def caption(draft: Draft) -> None:
     if summary and summary not in text:
         text = f"{summary}\n{text}"
     draft.name, draft.text, draft.terms = shortened(summary or name), text, None
+
+
+def whole_text(record: MemoryRecord) -> str:
+    """Return the text of an event with the results of its tools, which releases before this one cut in the text."""
+    text, calls = record.text or "", (record.payload or {}).get("tool_graph") or ()
+    results = [_inline(call.get("result")) for call in calls]
+    return "\n".join([text, *(result for result in results if result not in text)])
 
 
 def shortened(text: str) -> str:

@@ -18,7 +18,7 @@ from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmb
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, nodes_of
 from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_by_event, read
-from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms
+from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms, to_compare, words_of
 from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
 from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first, ranked
 from stratagraph.memory.retrieve.past import past_snapshot
@@ -99,7 +99,8 @@ class Retrieve:
         number of SQL statements does not depend on the data, with these exceptions: one of them is left out while no
         record has changed, and two while what the words need is in memory; where the mirror answers, hubs that it names
         are checked, and if the mirror is behind, SQL answers instead; where no record has the phrases of a question
-        that says more, its words are searched again without them. Raises InvalidInput, Forbidden, or StoreUnavailable.
+        that says more, its words are searched again without them; where events may say the same, their texts are read.
+        Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
         search = await self._search(trust, request)
         answer = search.answer
@@ -173,12 +174,9 @@ class Retrieve:
             candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
             wanted = min(request.root_limit, request.node_limit)
             ranking = _ranking(asked, candidates, least=request.min_salience)
-            chosen = choose(
-                ranking,
-                [fingerprint_of(one.head) for one, _ in ranking],
-                wanted=wanted,
-                is_survey=not asked.times.newest,
-            )
+            says = [fingerprint_of(one.head) for one, _ in ranking]
+            words = await _words(reading.reader, to_compare(ranking, says))
+            chosen = choose(ranking, says, words, wanted=wanted, is_survey=not asked.times.newest)
             scores = {one.head.id: score for one, score in chosen.order}
             if chosen.duplicates:
                 scores = {one.head.id: score for one, score in ranking} | scores
@@ -301,6 +299,14 @@ async def _with_phrases(
     for one in found:
         one.why.strength = max(one.why.strength, STRONG_ENOUGH)
     return found
+
+
+async def _words(reader: Reader | PastReader, ids: Collection[UUID]) -> dict[UUID, str]:
+    """Return the words of records in order, by id. Reads them in one statement, and none where there are no ids."""
+    records = await reader.records(ids) if ids else {}
+    return (
+        await asyncio.to_thread(lambda: {id_: words_of(record) for id_, record in records.items()}) if records else {}
+    )
 
 
 def _ranking(asked: Asked, candidates: Sequence[Candidate], *, least: float | None) -> list[Scored]:

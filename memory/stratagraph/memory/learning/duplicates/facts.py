@@ -12,8 +12,8 @@ import orjson
 
 from stratagraph.memory.learning.duplicates.signals import Comparison, Signal, comparison
 from stratagraph.memory.learning.structural_facts import PREDICATE as OBSERVED_IN
-from stratagraph.store.model.analysis.folding import WORD
 from stratagraph.store.model.analysis.languages import BASE, is_stop_word, stem
+from stratagraph.store.model.analysis.sequences import word_sequence
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.records import MemoryRecord
 
@@ -86,9 +86,7 @@ def _alike_words(one: list[str], other: list[str]) -> Signal | None:
         return None
     if one == other:
         return Signal.SAME_OBJECT
-    stems, others = _stems(one), _stems(other)
-    if not stems or not others:
-        return None
+    stems, others = ({stem(word, BASE) for word in words} for words in (one, other))
     if stems == others:
         return Signal.SAME_STEMS
     return Signal.LONGER_OBJECT if stems < others or others < stems else None
@@ -104,8 +102,8 @@ def _alike_predicates(one: str, other: str) -> Signal | None:
         return None
     if [stem(word, BASE) for word in first] == [stem(word, BASE) for word in second]:
         return Signal.SAME_PREDICATE_STEMS
-    main = _stems(first)
-    return Signal.SIMILAR_PREDICATE if main and main == _stems(second) else None
+    main, others = ({stem(word, BASE) for word in words if not is_stop_word(word, BASE)} for words in (first, second))
+    return Signal.SIMILAR_PREDICATE if main and main == others else None
 
 
 def _text(value: Any) -> str | None:
@@ -120,8 +118,6 @@ def _text(value: Any) -> str | None:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in WORD.findall(_CONTRACTED.sub(" not", text)) if word not in _ARTICLES]
-
-
-def _stems(words: list[str]) -> set[str]:
-    return {stem(word, BASE) for word in words if not is_stop_word(word, BASE)}
+    """Return the words of a text and its signs, such as "<", in order; an "a" at the end is a name, as in "plan A"."""
+    words = word_sequence(_CONTRACTED.sub(" not", text)).split()
+    return [word for place, word in enumerate(words, 1) if word not in _ARTICLES or place == len(words)]
