@@ -15,7 +15,6 @@ from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN
 from stratagraph.store.model.records import MemoryRecord
 
 NAME_LENGTH = 80  # characters
-RESULT_LENGTH = 4_000  # characters of a tool's result that can be searched
 
 
 def caption(draft: Draft) -> None:
@@ -28,7 +27,7 @@ def caption(draft: Draft) -> None:
 
 
 def whole_text(record: MemoryRecord) -> str:
-    """Return the text of an event with the results of its tools, which releases before this one cut in the text."""
+    """Return the text of an event with the results of its tools, which earlier releases cut in the text."""
     text, calls = record.text or "", (record.payload or {}).get("tool_graph") or ()
     results = [_inline(call.get("result")) for call in calls]
     return "\n".join([text, *(result for result in results if result not in text)])
@@ -61,11 +60,11 @@ def _episodic(draft: Draft) -> tuple[str, str]:
 
 
 def _result(content: Mapping[str, Any]) -> str:
-    """Return the result of a tool call and, if it failed, its error, each cut to RESULT_LENGTH characters."""
-    result, error = _inline(content.get("result"))[:RESULT_LENGTH], content.get("error")
+    """Return the result of a tool call and, if it failed, its error."""
+    result, error = _inline(content.get("result")), content.get("error")
     if not error:
         return result
-    failure = "failed" if error is True else f"failed: {_inline(error)[:RESULT_LENGTH]}"
+    failure = "failed" if error is True else f"failed: {_inline(error)}"
     return f"{result}; {failure}" if result else failure
 
 
