@@ -16,11 +16,12 @@ from uuid import UUID
 
 from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmbedder
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve.answer import Retrieved, nodes_of
+from stratagraph.memory.retrieve.answer import Node, Retrieved, nodes_of
 from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_by_event, read
 from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms, to_compare, words_of
 from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
 from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first, ranked
+from stratagraph.memory.retrieve.passages import words_asked
 from stratagraph.memory.retrieve.past import past_snapshot
 from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
 from stratagraph.memory.retrieve.question import (
@@ -216,14 +217,7 @@ class Retrieve:
             fallback=walk.answered_by.fallback,
             mirror_lag_seconds=walk.answered_by.mirror_lag_seconds,
             vector_fallback=embedded.fallback,
-            rendering=render(
-                [node.record for node in nodes if node.root],
-                [node.record for node in nodes if not node.root],
-                token_budget=request.token_budget,
-                repeated={id_: len(others) for id_, others in chosen.duplicates.items()},
-            )
-            if request.token_budget is not None
-            else None,
+            rendering=await _rendering(request, nodes, asked.question.weights),
             nothing_known=not ranking,
             times=asked.times.times,
             at=past,
@@ -299,6 +293,20 @@ async def _with_phrases(
     for one in found:
         one.why.strength = max(one.why.strength, STRONG_ENOUGH)
     return found
+
+
+async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: Sequence[float]) -> str | None:
+    """Return the answer as text, if it is asked for. Made beside the event loop: texts may be long."""
+    if request.token_budget is None:
+        return None
+    return await asyncio.to_thread(
+        render,
+        [node.record for node in nodes if node.root],
+        [node.record for node in nodes if not node.root],
+        token_budget=request.token_budget,
+        repeated={node.record.id: len(node.duplicates) for node in nodes},
+        words=words_asked(request.task_descriptor, weights),
+    )
 
 
 async def _words(reader: Reader | PastReader, ids: Collection[UUID]) -> dict[UUID, str]:
