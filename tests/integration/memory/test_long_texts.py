@@ -24,13 +24,16 @@ def numbered(words: int) -> str:
     return " ".join(f"row{number}" for number in range(100, 100 + words))
 
 
-@pytest.mark.parametrize("kind", ["result", "error", "turn"])
+@pytest.mark.parametrize("kind", ["result", "error", "turn", "episode"])
 async def test_the_end_of_a_long_text_is_found_beside_short_texts_with_some_of_its_words(
     memory: Memory, kind: str
 ) -> None:
     long = f"{numbered(4_000)} {END}"
     if kind == "turn":
         captured = await memory.turn(long)
+    elif kind == "episode":
+        calls = [{"id": "1", "tool": "read_file", "args": {}, "result": long}]
+        captured = await memory.remember(SourceKind.EPISODE, {"tool_graph": calls})
     else:
         captured = await memory.remember(SourceKind.TOOL_OUTPUT, {"tool_name": "read_file", kind: long})
     assert captured.unindexed_terms == 0

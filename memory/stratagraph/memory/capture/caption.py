@@ -45,10 +45,11 @@ def _episodic(draft: Draft) -> tuple[str, str]:
         case SourceKind.AGENT_TURN:
             return f"{content['role']}: {content['text']}", f"{content['role']}: {content['text']}"
         case SourceKind.TOOL_OUTPUT:
-            call = f"{content['tool_name']}({_inline(content.get('args'))})"
-            return call, f"{call} → {_result(content)}"
+            return _call(content["tool_name"], content), _answered(content["tool_name"], content)
         case SourceKind.EPISODE:
             lines = [_line(event) for event in draft.payload["timeline"]]
+            calls = draft.payload.get("tool_graph") or ()
+            lines += [_answered(call["tool"], call) for call in calls if "args" in call or "result" in call]
             if draft.called_tools:
                 lines.append("Tools used: " + ", ".join(dict.fromkeys(draft.called_tools)))
             if draft.payload.get("outcome_reason"):
@@ -57,6 +58,14 @@ def _episodic(draft: Draft) -> tuple[str, str]:
         case _:
             event = draft.payload["timeline"][0]
             return event.get("summary") or f"{event['event_kind']} {event['ref']}".strip(), _line(event)
+
+
+def _call(tool: str, content: Mapping[str, Any]) -> str:
+    return f"{tool}({_inline(content.get('args'))})"
+
+
+def _answered(tool: str, content: Mapping[str, Any]) -> str:
+    return f"{_call(tool, content)} → {_result(content)}"
 
 
 def _result(content: Mapping[str, Any]) -> str:
