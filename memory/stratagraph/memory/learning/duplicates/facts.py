@@ -13,14 +13,12 @@ import orjson
 from stratagraph.memory.learning.duplicates.signals import Comparison, Signal, comparison
 from stratagraph.memory.learning.structural_facts import PREDICATE as OBSERVED_IN
 from stratagraph.store.model.analysis.languages import BASE, is_stop_word, stem
-from stratagraph.store.model.analysis.sequences import word_sequence
+from stratagraph.store.model.analysis.sequences import NEGATIONS, spelled_out
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.records import MemoryRecord
 
 LONGEST = 500  # characters of an object that is compared by its words
 _ARTICLES = frozenset({"a", "an", "the"})
-_NEGATIONS = frozenset({"no", "not", "never", "none", "nothing", "nobody", "without", "cannot", "non"})
-_CONTRACTED = re.compile(r"n't\b")  # as in "isn't"
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:]\d+)*")
 
 
@@ -82,7 +80,7 @@ def _alike_objects(one: FactProfile, other: FactProfile) -> Signal | None:
 
 
 def _alike_words(one: list[str], other: list[str]) -> Signal | None:
-    if not one or not other or _NEGATIONS & set(one) != _NEGATIONS & set(other):
+    if not one or not other or NEGATIONS & set(one) != NEGATIONS & set(other):
         return None
     if one == other:
         return Signal.SAME_OBJECT
@@ -98,7 +96,7 @@ def _alike_predicates(one: str, other: str) -> Signal | None:
     Neither says that they mean the same: who worked at a place may work there no more.
     """
     first, second = one.split("_"), other.split("_")
-    if _NEGATIONS & set(first) != _NEGATIONS & set(second):
+    if NEGATIONS & set(first) != NEGATIONS & set(second):
         return None
     if [stem(word, BASE) for word in first] == [stem(word, BASE) for word in second]:
         return Signal.SAME_PREDICATE_STEMS
@@ -119,5 +117,5 @@ def _text(value: Any) -> str | None:
 
 def _words(text: str) -> list[str]:
     """Return the words of a text and its signs, such as "<", in order; an "a" at the end is a name, as in "plan A"."""
-    words = word_sequence(_CONTRACTED.sub(" not", text)).split()
+    words = spelled_out(text).split()
     return [word for place, word in enumerate(words, 1) if word not in _ARTICLES or place == len(words)]

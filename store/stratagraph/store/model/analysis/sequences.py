@@ -18,6 +18,8 @@ _TOKEN = re.compile(
     rf"|(?:(?<!\w)!)?[^\W_](?:[^\W_]|[{MARKS}])*#?"
     r"|!=|[^\w\s]"
 )
+NEGATIONS = frozenset({"no", "not", "never", "none", "nothing", "nobody", "without", "cannot", "non"})
+_CONTRACTED = re.compile(r"n't\b")  # as in "isn't"
 _SYMBOLS = ("Sc", "Sm", "So")  # currencies, "<" and ">", "+", arrows, emoji; "^" and accents alone are none
 
 
@@ -30,6 +32,24 @@ def word_sequence(text: str) -> str:
     ('deploys are not allowed on fridays', 'a != -5')
     """
     return " ".join(token for token in _TOKEN.findall(plain_form(plain_form(text).casefold())) if _is_word(token))
+
+
+def spelled_out(text: str) -> str:
+    """Return the words of a text as `word_sequence` does, with "not" for the end of "isn't".
+
+    >>> spelled_out("It isn\u2019t open.")
+    'it is not open'
+    """
+    return word_sequence(_CONTRACTED.sub(" not", plain_form(text).casefold()))
+
+
+def negations(text: str) -> int:
+    """Return how many words of an English text negate.
+
+    >>> negations("Don't deploy on Fridays, never.")
+    2
+    """
+    return sum(word in NEGATIONS for word in spelled_out(text).split())
 
 
 def _is_word(token: str) -> bool:
