@@ -13,7 +13,7 @@ from stratagraph.graphql.schema import build_schema
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.why_not import Absence
-from stratagraph.store.model.enums import MemoryType, Sensitivity
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.trust import Trust
 
 FAILED = "the nightly backup of the ledger failed because the disk of the archive host was full"
@@ -34,21 +34,52 @@ async def said(memory: Memory, *texts: str, **more: object) -> list[UUID]:
     return [(await memory.turn(text, **more)).primary.id for text in texts]  # type: ignore[arg-type]
 
 
-async def test_what_is_said_again_takes_one_place_and_is_counted(memory: Memory) -> None:
-    alike = await said(memory, FAILED, FAILED.upper(), f"{FAILED}!", f"again {FAILED}")
+async def test_what_is_said_again_takes_one_place_and_the_newest_stands_for_all(memory: Memory) -> None:
+    now = memory.clock.now()
+    written = (FAILED, FAILED.upper(), f"{FAILED}!", FAILED.replace(" because", ", because"))
+    days = (3, 1, 4, 2)
+    alike = [
+        (await memory.turn(text, timestamp=now - timedelta(days=age))).primary.id
+        for text, age in zip(written, days, strict=True)
+    ]
     (other,) = await said(memory, "the backup of the ledger was moved to another host")
     found = await ask(memory, "why did the backup of the ledger fail?", root_limit=2)
-    assert {*found.roots} == {first(found).record.id, other}
-    assert {first(found).record.id, *first(found).duplicates} == {*alike}
+    assert found.roots == (alike[1], other)
+    assert {*first(found).duplicates} == {alike[0], *alike[2:]}
     assert found.nodes[1].duplicates == ()
     assert found.candidates == 2
     assert found.reached == ()
-    repeated = first(found).duplicates[0]
     asked = RetrieveRequest(task_descriptor="why did the backup of the ledger fail?", max_hops=0)
-    absent = await memory.retrieve.why_not(memory.trust, repeated, asked)
+    absent = await memory.retrieve.why_not(memory.trust, alike[0], asked)
     assert absent.reasons[0].absence is Absence.DUPLICATE
-    assert str(first(found).record.id) in absent.reasons[0].message
+    assert str(alike[1]) in absent.reasons[0].message
     assert absent.node is None
+
+
+async def test_what_says_the_opposite_is_another_record_now_and_in_the_past(memory: Memory) -> None:
+    for texts, question in (
+        (("Deploys are allowed on Fridays", "Deploys are not allowed on Fridays"), "are deploys allowed on Fridays?"),
+        (("Alerts are turned on at night", "Alerts are turned off at night"), "are alerts turned on at night?"),
+        (("Ann owes Bo money", "Bo owes Ann money"), "who owes money?"),
+        ((f"again {FAILED}", FAILED), "why did the backup fail?"),
+    ):
+        ids = await said(memory, *texts)
+        memory.clock.forward(timedelta(minutes=1))
+        then = memory.clock.now()
+        memory.clock.forward(timedelta(minutes=1))
+        for as_of in (None, then):
+            found = await ask(memory, question, as_of=as_of, memory_types=(MemoryType.EPISODIC,))
+            assert {*ids} <= {*found.roots}, (texts, as_of)
+            assert not any(node.duplicates for node in found.nodes)
+
+
+async def test_results_that_an_earlier_release_cut_are_compared_to_their_end(memory: Memory) -> None:
+    for end in ("passed", "failed"):
+        result = "row of data " * 400 + end
+        call = await memory.remember(SourceKind.TOOL_OUTPUT, {"tool_name": "check", "result": result})
+        await memory.rows("UPDATE record SET text = left(text, 4000) WHERE id = :id", id=call.primary.id)
+    found = await ask(memory, "check: row of data", memory_types=(MemoryType.EPISODIC,))
+    assert len(found.roots) == 2
 
 
 async def test_the_api_and_the_rendering_say_how_many_records_say_the_same(memory: Memory) -> None:

@@ -469,6 +469,7 @@ async def test_a_lesson_that_says_the_same_in_other_words_is_merged(
         await embedded.fill(memory)
     assert not (await learn(memory, "repair the vehicle", scope="b")).is_merged
     assert not (await learn(memory, "wash the vehicle of somebody else", "use soap", scope="a")).is_merged
+    assert not (await learn(memory, "never repair the vehicle", scope="a")).is_merged
     again = await learn(memory, "repair the vehicle", scope="a")
     assert again.is_merged
     assert again.captured.primary.id == first.captured.primary.id

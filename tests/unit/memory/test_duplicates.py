@@ -189,7 +189,10 @@ FACTS: dict[Signal | None, list[tuple[tuple[str, Any], tuple[str, Any]]]] = {
         (("likes", "long walks"), ("likes", "a long walk")),
         (("eats", "fish and meat"), ("eats", "meat and fish")),
     ],
-    Signal.LONGER_OBJECT: [(("lives_in", "Rome"), ("lives_in", "Rome, Italy"))],
+    Signal.LONGER_OBJECT: [
+        (("lives_in", "Rome"), ("lives_in", "Rome, Italy")),
+        (("follows", "plan"), ("follows", "plan A")),
+    ],
     Signal.SAME_PREDICATE_STEMS: [(("works_at", "Initech"), ("working_at", "Initech"))],
     Signal.SIMILAR_PREDICATE: [(("works_at", "Initech"), ("works_for", "Initech"))],
     None: [
@@ -198,6 +201,11 @@ FACTS: dict[Signal | None, list[tuple[tuple[str, Any], tuple[str, Any]]]] = {
         (("eats", "meat"), ("eats", "no meat")),
         (("is", "a member"), ("is", "isn't a member")),
         (("is", "never late"), ("is", "late")),
+        (("is_billed", "before delivery"), ("is_billed", "after delivery")),
+        (("alerts", "on at night"), ("alerts", "off at night")),
+        (("limit", "< 5"), ("limit", "> 5")),
+        (("uses", "C++"), ("uses", "C#")),
+        (("review", "👍"), ("review", "👎")),
         (("likes", "tea"), ("likes", "coffee")),
         (("likes", ["tea"]), ("likes", "tea")),
         (("born_in", "Rome"), ("lives_in", "Rome")),

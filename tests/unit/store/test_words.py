@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections import Counter
 from itertools import pairwise
@@ -16,6 +17,7 @@ from stratagraph.store.model.words import (
     AVERAGE_LENGTH,
     DIMENSIONS,
     K1,
+    LONG_TEXT,
     MAX_TERMS,
     SUMMARY_BOOST,
     B,
@@ -79,6 +81,29 @@ def test_a_record_keeps_a_bounded_number_of_its_most_frequent_terms() -> None:
     terms = record_terms(KEY, f"{rare} common common")
     assert len(terms.numbers) == MAX_TERMS
     assert term_number(KEY, "common") in terms.numbers
+
+
+def test_a_record_says_how_many_of_its_terms_do_not_find_it() -> None:
+    words = [f"{chr(97 + at % 26)}{chr(97 + at // 26 % 26)}{chr(97 + at // 676)}x" for at in range(MAX_TERMS + 3)]
+    known = len({*lexemes(" ".join(words))})
+    assert record_terms(KEY, " ".join(words)).left_out == known - MAX_TERMS
+    assert record_terms(KEY, " ".join(words[: MAX_TERMS // 2])).left_out == 0
+
+
+@pytest.mark.parametrize(
+    "characters", ["ab.c/_1Aé-", "ab c1 Ax", "".join(map(chr, range(0x4E00, 0x9FFF))), "記憶缓存 aB1."]
+)
+def test_a_short_text_is_indexed_whole(characters: str) -> None:
+    assert record_terms(KEY, "".join(random.Random(1).choices(characters, k=LONG_TEXT))).left_out == 0
+
+
+def test_a_word_of_a_long_text_counts_as_in_any_part_of_it() -> None:
+    rest = " ".join(f"row{at}" for at in range(40))
+    impacts = [
+        dict(zip(terms.numbers, terms.impacts, strict=True))[term_number(KEY, "boiler")]
+        for terms in (record_terms(KEY, f"boiler {rest * times}") for times in (3, 300))
+    ]
+    assert impacts[0] == impacts[1]
 
 
 def test_a_query_has_at_most_64_terms_in_order_of_appearance() -> None:

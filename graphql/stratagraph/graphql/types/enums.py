@@ -217,7 +217,7 @@ _register(
         Absence.TYPE: "The request leaves its type out of the roots.",
         Absence.SALIENCE: "Its salience is below the request's least.",
         Absence.PHRASE: "It does not have a phrase in double quotes word for word.",
-        Absence.DUPLICATE: "It says the same as a record that is ranked before it and stands for it.",
+        Absence.DUPLICATE: "It says the same as a newer record, or quotes an event, that stands for it.",
         Absence.NO_MATCH: "Neither its words nor its names match the task.",
         Absence.NOT_RANKED: "It has words of the task, and too many records match them better.",
         Absence.STRENGTH: "It covers some of the task, and no record covers enough of it for an answer.",

@@ -145,7 +145,11 @@ class LearnLessonSuccess:
     def receipt(self) -> CaptureReceipt:
         captured = self.learned.captured
         return CaptureReceipt.of(
-            captured.candidate, captured.sequence, mentions=captured.mentions, changes=captured.changes
+            captured.candidate,
+            captured.sequence,
+            mentions=captured.mentions,
+            changes=captured.changes,
+            unindexed_terms=captured.unindexed_terms,
         )
 
     @strawberry.field(description="Whether this is the result of an earlier request with the same idempotency key.")

@@ -12,6 +12,7 @@ from stratagraph.graphql.types.enums import ChangeEffect, MentionOutcome
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.capture import draft
 from stratagraph.memory.records import changes as memory_changes
+from stratagraph.store.model.words import MAX_TERMS
 
 
 @strawberry.type(description="A name in a capture, and what became of it.")
@@ -60,6 +61,11 @@ class CaptureReceipt:
         description="Every stored record that the request superseded, contested, reinforced, trimmed or revised, and"
         " that the credential may see; empty for a replayed request."
     )
+    unindexed_terms: int = strawberry.field(
+        description=f"Number of terms (words, identifiers and their parts) by which the record of the request is not"
+        f" found, 0 if all find it. Beyond {MAX_TERMS:,} different ones, these are those that are rarest in the record,"
+        " of these the last. 0 for a replayed request."
+    )
 
     @classmethod
     def of(
@@ -69,6 +75,7 @@ class CaptureReceipt:
         *,
         mentions: Iterable[draft.MentionResult] = (),
         changes: Iterable[memory_changes.RecordChange] = (),
+        unindexed_terms: int = 0,
     ) -> Self:
         return cls(
             candidate_id=strawberry.ID(str(candidate)),
@@ -76,4 +83,5 @@ class CaptureReceipt:
             state="committed",
             mentions=[MentionResult.of(mention) for mention in mentions],
             changes=[RecordChange.of(change) for change in changes],
+            unindexed_terms=unindexed_terms,
         )

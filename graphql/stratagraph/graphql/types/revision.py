@@ -49,7 +49,12 @@ class RevisionSuccess:
             record=MemoryRecord.of(revised.record),
             records=[MemoryRecord.of(record) for record in revised.records],
             edges=[Relation.of(edge) for edge in revised.edges],
-            receipt=CaptureReceipt.of(revised.candidate, revised.sequence, changes=revised.changes),
+            receipt=CaptureReceipt.of(
+                revised.candidate,
+                revised.sequence,
+                changes=revised.changes,
+                unindexed_terms=revised.unindexed_terms,
+            ),
             queued=revised.queued,
             replayed=revised.replayed,
         )

@@ -22,8 +22,8 @@ class Captured:
     `primary` is the record that the capture became or was added to, `created` are all records and `edges` all relations
     that it created, each as it is after the whole request. `candidate` is the id of its stored trace, and `sequence`
     the token for reading one's own write. `mentions` are the names in it and what became of each, `changes` what it did
-    to stored records. With `replayed` it is the answer of an earlier request with the same idempotency key, without
-    `mentions` and `changes`.
+    to stored records. `unindexed_terms` is how many of its terms do not find it. With `replayed` it is the answer of an
+    earlier request with the same idempotency key, without these three.
     """
 
     primary: MemoryRecord
@@ -33,6 +33,7 @@ class Captured:
     sequence: str
     mentions: tuple[MentionResult, ...] = ()
     changes: tuple[RecordChange, ...] = ()
+    unindexed_terms: int = 0
     replayed: bool = False
 
 
@@ -53,6 +54,7 @@ def answer(caller: Caller, draft: Draft, written: Written, sequence: str, names:
         sequence=sequence,
         mentions=() if primary.redacted else names.results(draft),
         changes=visible_changes(trust, written.changed, written.effects),
+        unindexed_terms=draft.terms.left_out if draft.terms is not None else 0,
     )
 
 

@@ -12,9 +12,9 @@ from stratagraph.memory.capture.episodes import because
 from stratagraph.memory.lessons.block import lesson_of, said
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN
+from stratagraph.store.model.records import MemoryRecord
 
 NAME_LENGTH = 80  # characters
-RESULT_LENGTH = 4_000  # characters of a tool's result that can be searched
 
 
 def caption(draft: Draft) -> None:
@@ -24,6 +24,13 @@ def caption(draft: Draft) -> None:
     if summary and summary not in text:
         text = f"{summary}\n{text}"
     draft.name, draft.text, draft.terms = shortened(summary or name), text, None
+
+
+def whole_text(record: MemoryRecord) -> str:
+    """Return the text of an event with the results of its tools, which earlier releases cut in the text."""
+    text, calls = record.text or "", (record.payload or {}).get("tool_graph") or ()
+    results = [_inline(call.get("result")) for call in calls]
+    return "\n".join([text, *(result for result in results if result not in text)])
 
 
 def shortened(text: str) -> str:
@@ -38,10 +45,11 @@ def _episodic(draft: Draft) -> tuple[str, str]:
         case SourceKind.AGENT_TURN:
             return f"{content['role']}: {content['text']}", f"{content['role']}: {content['text']}"
         case SourceKind.TOOL_OUTPUT:
-            call = f"{content['tool_name']}({_inline(content.get('args'))})"
-            return call, f"{call} → {_result(content)}"
+            return _call(content["tool_name"], content), _answered(content["tool_name"], content)
         case SourceKind.EPISODE:
             lines = [_line(event) for event in draft.payload["timeline"]]
+            calls = draft.payload.get("tool_graph") or ()
+            lines += [_answered(call["tool"], call) for call in calls if "args" in call or "result" in call]
             if draft.called_tools:
                 lines.append("Tools used: " + ", ".join(dict.fromkeys(draft.called_tools)))
             if draft.payload.get("outcome_reason"):
@@ -52,12 +60,20 @@ def _episodic(draft: Draft) -> tuple[str, str]:
             return event.get("summary") or f"{event['event_kind']} {event['ref']}".strip(), _line(event)
 
 
+def _call(tool: str, content: Mapping[str, Any]) -> str:
+    return f"{tool}({_inline(content.get('args'))})"
+
+
+def _answered(tool: str, content: Mapping[str, Any]) -> str:
+    return f"{_call(tool, content)} → {_result(content)}"
+
+
 def _result(content: Mapping[str, Any]) -> str:
-    """Return the result of a tool call and, if it failed, its error, each cut to RESULT_LENGTH characters."""
-    result, error = _inline(content.get("result"))[:RESULT_LENGTH], content.get("error")
+    """Return the result of a tool call and, if it failed, its error."""
+    result, error = _inline(content.get("result")), content.get("error")
     if not error:
         return result
-    failure = "failed" if error is True else f"failed: {_inline(error)[:RESULT_LENGTH]}"
+    failure = "failed" if error is True else f"failed: {_inline(error)}"
     return f"{result}; {failure}" if result else failure
 
 

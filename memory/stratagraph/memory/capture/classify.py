@@ -21,6 +21,7 @@ from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.payloads import parse_payload, parse_working_update
 from stratagraph.store.model.visible_text import is_blank
 
+TURN_SUMMARY = 280  # characters of a turn's text that stand for its summary, where it has none
 _GIVEN_PAYLOADS = (MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 
 
@@ -72,7 +73,12 @@ def _agent_turn(request: CaptureRequest, position: int, occurred_at: datetime) -
     text = _text(request.content, "text")
     _text(request.content, "role")
     return _episodic(
-        request, position, occurred_at, event_kind="agent_turn", summary=request.summary or text[:280], known=("ref",)
+        request,
+        position,
+        occurred_at,
+        event_kind="agent_turn",
+        summary=request.summary or text[:TURN_SUMMARY],
+        known=("ref",),
     )
 
 

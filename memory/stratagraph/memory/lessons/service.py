@@ -25,7 +25,7 @@ from stratagraph.memory.lessons.playbook import (
     playbook_text,
 )
 from stratagraph.memory.lessons.request import LearnLesson
-from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, cosine, embedded_text, nearest
+from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, cosine, embedded_text, near
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS, least_helpful
 from stratagraph.memory.lessons.windows import Window, start_of
 from stratagraph.memory.records.changes import Effect
@@ -36,6 +36,7 @@ from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.analysis.sequences import negations
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import RESOLUTION, Clock
 from stratagraph.store.model.enums import Access, RecordState, Sensitivity
@@ -141,12 +142,14 @@ class Lessons:
             )
             missing = [id_ for id_ in ids if id_ not in similarities][:UNEMBEDDED]
             reader = Reader(connection, self._directory, caller, self._clock.now())
-            records = await reader.records(missing)
-        others = list(records.values())
+            records = await reader.records([*missing, *near(similarities)])
+        others = [record for id_, record in records.items() if id_ in missing]
         vectors = await self._similarity.vectors_of([embedded_text(one) for one in others]) if others else None
         if vectors is not None:
             similarities |= {one.id: cosine(made[0], vector) for one, vector in zip(others, vectors, strict=True)}
-        return nearest(similarities)
+        said = negations(draft.text)  # texts that are near in meaning may say the opposite
+        alike = near(similarities)
+        return next((id_ for id_ in alike if id_ in records and negations(records[id_].text or "") == said), None)
 
     async def find(
         self,

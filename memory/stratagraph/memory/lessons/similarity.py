@@ -58,10 +58,11 @@ def embedded_text(record: MemoryRecord) -> str:
     )
 
 
-def nearest(similarities: Mapping[UUID, float], *, below: float = SAME) -> UUID | None:
-    """Return the record with the greatest similarity whose distance, 1 - similarity, is less than `below`."""
-    near = [(-similarity, id_) for id_, similarity in similarities.items() if 1 - similarity < below]
-    return min(near)[1] if near else None
+def near(similarities: Mapping[UUID, float]) -> list[UUID]:
+    """Return the records whose distance, 1 - similarity, is less than SAME, the nearest first."""
+    return [
+        id_ for away, id_ in sorted((1 - similarity, id_) for id_, similarity in similarities.items()) if away < SAME
+    ]
 
 
 def cosine(one: Vector, other: Vector) -> float:

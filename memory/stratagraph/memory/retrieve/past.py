@@ -12,8 +12,8 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.retrieve.choose import template_terms
-from stratagraph.memory.retrieve.question import spaced
 from stratagraph.store.keys.callers import Caller
+from stratagraph.store.model.analysis.sequences import word_sequence
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.sketches import Sketch, sketch_of
@@ -121,7 +121,7 @@ def _heads(
         if record.type is MemoryType.EPISODIC:
             fingerprint = sketch_of(numbers)
         elif record.type is MemoryType.SEMANTIC:
-            fingerprint = spaced(record.text or "")
+            fingerprint = word_sequence(record.text or "")
             if template <= has:
                 quoted = sketch_of([number for number in numbers if number not in template])
         heads[id_] = Head(

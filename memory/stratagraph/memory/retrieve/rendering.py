@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from uuid import UUID
 
 from stratagraph.memory.capture.caption import fact_sentence, plan_sentence, steps_sentence
 from stratagraph.memory.records.qualifiers import qualifiers
-from stratagraph.memory.retrieve.tokens import cut_to, tokens_in
+from stratagraph.memory.retrieve.passages import Words, passage, passage_of_tokens
+from stratagraph.memory.retrieve.tokens import tokens_in
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.shown_text import shown_text
@@ -53,14 +55,16 @@ def render(
     *,
     token_budget: int,
     repeated: Mapping[UUID, int] | None = None,
+    words: Words = MappingProxyType({}),
 ) -> str:
     """Return one line per record, in their order, of at most `token_budget` tokens as `tokens_in` counts them.
 
     A line begins with the record's type, date and qualifiers, and ends with its id as `[id]`, for example
-    `- (semantic, 2026-06-01, contested, until 2027-01-01) Alice works at Acme [0190…]`. Long texts are cut, with a
-    mark: to a SHARE of the budget at first; the tokens that the roots leave are given to the first of them, and then to
-    the others. Entities that are only names come last. A record that is one of several that say the same says in how
-    many: `repeated` is how many it stands for besides itself, by id. Redacted records are skipped.
+    `- (semantic, 2026-06-01, contested, until 2027-01-01) Alice works at Acme [0190…]`. Of a long text, the passage is
+    shown that has most of the question's `words`, with marks where it is cut: of a SHARE of the budget at first; the
+    tokens that the roots leave are given to the first of them, and then to the others. Entities that are only names
+    come last. A record that is one of several that say the same says in how many: `repeated` is how many it stands for
+    besides itself, by id. Redacted records are skipped.
     """
     groups = [[record for record in group if not record.is_bare] for group in (roots, others)]
     bare = [record for record in (*roots, *others) if record.is_bare]
@@ -70,37 +74,37 @@ def render(
         for record in group:
             if record.redacted or record.text is None:
                 continue
-            line = _line(record, record.text, (repeated or {}).get(record.id, 0))
+            line = _line(record, record.text, (repeated or {}).get(record.id, 0), words)
             room = min(left - line.cost_around, max(token_budget // SHARE - line.cost_around, LEAST_TEXT))
-            line = replace(line, shown=cut_to(line.text, room))
+            line = replace(line, shown=passage_of_tokens(line.text, words, room))
             has_room = bool(line.shown) and (room >= LEAST_TEXT or not lines)
             if line.cost > left or (line.shown != line.text and not has_room):
                 is_full = True
                 break
             lines.append(line)
             left -= line.cost
-        left = _lengthen(lines, left)
+        left = _lengthen(lines, left, words)
         if is_full:
             break
     return "\n".join(map(str, lines))
 
 
-def _lengthen(lines: list[_Line], left: int) -> int:
+def _lengthen(lines: list[_Line], left: int, words: Words) -> int:
     """Give the tokens that are left to the first of the lines that were cut; return how many are left then."""
     for position, line in enumerate(lines):
         if line.shown != line.text:
-            longer = replace(line, shown=cut_to(line.text, left + tokens_in(line.shown)))
+            longer = replace(line, shown=passage_of_tokens(line.text, words, left + tokens_in(line.shown)))
             left -= longer.cost - line.cost
             lines[position] = longer
     return left
 
 
-def _line(record: MemoryRecord, text: str, repeated: int) -> _Line:
+def _line(record: MemoryRecord, text: str, repeated: int, words: Words) -> _Line:
     whole = _one_line(_said(record, text))
     count = [f"in {repeated + 1} records"] if repeated else []
     about = ", ".join([record.type.label, f"{record.occurred_at:%Y-%m-%d}", *count, *qualifiers(record)])
-    most = PROCEDURE_LINE if record.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH) else LINE
-    shown = whole if len(whole) <= most else whole[: most - 1] + "…"
+    is_procedure = record.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)  # its steps are read from the first
+    shown = passage(whole, {}, PROCEDURE_LINE) if is_procedure else passage(whole, words, LINE)
     return _Line(before=f"- ({_one_line(about)}) ", text=shown, after=f" [{record.id}]", shown="")
 
 

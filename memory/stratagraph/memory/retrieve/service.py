@@ -19,13 +19,14 @@ from uuid import UUID
 
 from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmbedder
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve.answer import Retrieved, nodes_of
+from stratagraph.memory.retrieve.answer import Node, Retrieved, nodes_of
 from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_by_event, read
-from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms
+from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms, to_compare, words_of
 from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
 from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first, ranked
 from stratagraph.memory.retrieve.messages import question_first
 from stratagraph.memory.retrieve.namesakes import full_names, names_another
+from stratagraph.memory.retrieve.passages import words_asked
 from stratagraph.memory.retrieve.past import past_snapshot
 from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
 from stratagraph.memory.retrieve.question import (
@@ -116,7 +117,8 @@ class Retrieve:
         number of SQL statements does not depend on the data, with these exceptions: one of them is left out while no
         record has changed, and two while what the words need is in memory; where the mirror answers, hubs that it names
         are checked, and if the mirror is behind, SQL answers instead; where no record has the phrases of a question
-        that says more, its words are searched again without them. Raises InvalidInput, Forbidden, or StoreUnavailable.
+        that says more, its words are searched again without them; where events may say the same, their texts are read.
+        Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
         search = await self._search(trust, request)
         answer = search.answer
@@ -196,12 +198,9 @@ class Retrieve:
             candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
             wanted = min(request.root_limit, request.node_limit)
             ranking = _ranking(asked, candidates, request)
-            chosen = choose(
-                ranking,
-                [fingerprint_of(one.head) for one, _ in ranking],
-                wanted=wanted,
-                is_survey=not asked.times.newest,
-            )
+            says = [fingerprint_of(one.head) for one, _ in ranking]
+            words = await _words(reading.reader, to_compare(ranking, says))
+            chosen = choose(ranking, says, words, wanted=wanted, is_survey=not asked.times.newest)
             scores = {one.head.id: score for one, score in chosen.order}
             if chosen.duplicates:
                 scores = {one.head.id: score for one, score in ranking} | scores
@@ -241,14 +240,7 @@ class Retrieve:
             fallback=walk.answered_by.fallback,
             mirror_lag_seconds=walk.answered_by.mirror_lag_seconds,
             vector_fallback=embedded.fallback,
-            rendering=render(
-                [node.record for node in nodes if node.root],
-                [node.record for node in nodes if not node.root],
-                token_budget=request.token_budget,
-                repeated={id_: len(others) for id_, others in chosen.duplicates.items()},
-            )
-            if request.token_budget is not None
-            else None,
+            rendering=await _rendering(request, nodes, asked.question.weights),
             nothing_known=not ranking,
             times=asked.times.times,
             at=past,
@@ -345,6 +337,28 @@ async def _with_phrases(
     for one in found:
         one.why.strength = max(one.why.strength, STRONG_ENOUGH)
     return found
+
+
+async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: Sequence[float]) -> str | None:
+    """Return the answer as text, if it is asked for. Made beside the event loop: texts may be long."""
+    if request.token_budget is None:
+        return None
+    return await asyncio.to_thread(
+        render,
+        [node.record for node in nodes if node.root],
+        [node.record for node in nodes if not node.root],
+        token_budget=request.token_budget,
+        repeated={node.record.id: len(node.duplicates) for node in nodes},
+        words=words_asked(request.task_descriptor, weights),
+    )
+
+
+async def _words(reader: Reader | PastReader, ids: Collection[UUID]) -> dict[UUID, str]:
+    """Return the words of records in order, by id. Reads them in one statement, and none where there are no ids."""
+    records = await reader.records(ids) if ids else {}
+    return (
+        await asyncio.to_thread(lambda: {id_: words_of(record) for id_, record in records.items()}) if records else {}
+    )
 
 
 async def _named_first(

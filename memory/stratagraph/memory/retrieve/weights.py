@@ -87,7 +87,6 @@ LAYERS = (
 )
 
 # Records that say the same, and those that resemble each other. Recall and scenarios are the same with and without.
-SAME = 0.9  # least resemblance of the words of two events that say the same: of ten words, one more
 ALIKE = 0.5  # least resemblance of two events of which one lowers the score of the other
 LOWERED = 0.9  # part of its score that an event keeps for each root before it that it resembles
 MOST_LOWERED = 3  # such roots that count, so that an event keeps 0.73 of its score at least

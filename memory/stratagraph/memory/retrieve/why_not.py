@@ -33,7 +33,7 @@ class Absence(StrEnum):
     TYPE = "type"  # the request leaves its type out of the roots
     SALIENCE = "salience"  # its salience is below the request's least
     PHRASE = "phrase"  # it has not a phrase of the question word for word
-    DUPLICATE = "duplicate"  # it says the same as a record that is ranked before it and stands for it
+    DUPLICATE = "duplicate"  # it says the same as a newer record, or quotes one, that stands for it
     NO_MATCH = "no_match"  # it has none of the question's words, and no name in it is the record's
     NOT_RANKED = "not_ranked"  # it has some of the words, and too many records match them better
     STRENGTH = "strength"  # it covers some of the question, and no record covers enough
@@ -171,9 +171,7 @@ def _reasons(
         if search.answer.nothing_known:
             return
     elif same is not None:
-        yield Reason(
-            Absence.DUPLICATE, f"It says the same as {same}, which is ranked before it and takes one place for both."
-        )
+        yield Reason(Absence.DUPLICATE, f"It says the same as {same}, which takes one place for both.")
     elif place is not None:
         yield Reason(
             Absence.RANK,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -60,6 +61,7 @@ from stratagraph.store.model.errors import (
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.model.words import unindexed_terms
 from stratagraph.store.postgres.database import Connection, Database, Role, elevated
 from stratagraph.store.records.candidates import Committed, RequestKey, find_used_keys, insert_candidates
 from stratagraph.store.records.reading import Reader
@@ -91,10 +93,10 @@ class Revised:
 
     `record` is the record that resulted: the new one, or the one that was changed; a deleted record is shown as it was.
     `records` are all that the revision changed or created, `edges` the new relations, and `changes` what it did to
-    stored records. `candidate` is the id of its
-    stored trace, `sequence` the token for reading one's own write. `queued` is the number of derived records still to
-    be re-evaluated. With `replayed` it is the result of an earlier request with
-    the same idempotency key, as the caller may see it now.
+    stored records. `candidate` is the id of its stored trace, `sequence` the token for reading one's own write.
+    `unindexed_terms` is how many terms of the record do not find it. `queued` is the number of derived records still to
+    be re-evaluated. With `replayed` it is the result of an earlier request with the same idempotency key, as the caller
+    may see it now.
     """
 
     record: MemoryRecord
@@ -103,6 +105,7 @@ class Revised:
     candidate: UUID
     sequence: str
     changes: tuple[RecordChange, ...] = ()
+    unindexed_terms: int = 0
     queued: int = 0
     replayed: bool = False
 
@@ -188,6 +191,7 @@ class Revision:
             changes=tuple(
                 RecordChange(record=records[id_], effect=effect) for id_, effect in work.effects if id_ in records
             ),
+            unindexed_terms=await asyncio.to_thread(unindexed_terms, tenant.index_key, record.text or ""),
             queued=work.queued,
         )
 

@@ -1,8 +1,8 @@
 """Terms of records and queries: text as term numbers with BM25 weights.
 
 A record stores, for each distinct term, its saturated and length-normalised frequency, the term's *impact*. A query is
-a vector of inverse document frequencies. Their inner product is exactly BM25 (Robertson and Zaragoza, "The
-Probabilistic Relevance Framework: BM25 and Beyond", 2009).
+a vector of inverse document frequencies. Their inner product is BM25 (Robertson and Zaragoza, "The Probabilistic
+Relevance Framework: BM25 and Beyond", 2009), in which no text is longer than MOST_LENGTH.
 Term numbers are keyed by tenant, so that a dump of the database does not reveal words.
 See docs/data-model.md, Search.
 """
@@ -25,20 +25,26 @@ DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10�
 NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
 PART_SHARE = 0.3  # of the weight of a part of a word, as an ideograph or of a compound; benchmarks/recall.py
 DATED_SHARE = 0.1  # of the weight of a word that names a time: the date of a record says more than its text
-MAX_TERMS = 2_000  # distinct terms per record; a sparsevec holds at most 16,000
+MAX_TERMS = 16_000  # distinct terms per record: as many as a sparsevec holds
+LONG_TEXT = 8_000  # characters up to which a text has no more terms than MAX_TERMS
 MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
 K1 = 1.2  # BM25: how soon repetitions of a term stop counting
 B = 0.75  # BM25: how much the length of a text counts, 0 to 1
 AVERAGE_LENGTH = 20.0  # words; a constant, so that stored impacts never need rewriting
+MOST_LENGTH = 60  # words of a text beyond which its length counts no more: a long answer is found by any part of it
 SUMMARY_BOOST = 3  # added to the frequency of a word for each time the summary has it
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of one record: ascending term numbers and their impacts, at most MAX_TERMS."""
+    """The terms of one record: ascending term numbers and their impacts, at most MAX_TERMS.
+
+    `left_out` is how many more the record has, which do not find it: those that are rarest in it, of these the last.
+    """
 
     numbers: list[int]
     impacts: list[float]
+    left_out: int = 0
 
     @classmethod
     def of_sparsevec(cls, vector: str) -> Terms:
@@ -73,13 +79,19 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
     if summary:
         for word in analysed(summary).lexemes:
             frequency[word] += SUMMARY_BOOST
-    saturation = K1 * (1 - B + B * max(1, text.length) / AVERAGE_LENGTH)
+    saturation = K1 * (1 - B + B * min(max(1, text.length), MOST_LENGTH) / AVERAGE_LENGTH)
     impacts: dict[int, float] = {}
-    for lexeme, count in frequency.items() if len(frequency) <= MAX_TERMS else frequency.most_common(MAX_TERMS):
+    left_out = max(0, len(frequency) - MAX_TERMS)
+    for lexeme, count in frequency.most_common(MAX_TERMS) if left_out else frequency.items():
         number = term_number(index_key, lexeme)  # two terms with one number (probability 2·10⁻⁷) add up
         impacts[number] = impacts.get(number, 0.0) + count * (K1 + 1) / (count + saturation)
     numbers = sorted(impacts)
-    return Terms(numbers, [impacts[number] for number in numbers])
+    return Terms(numbers, [impacts[number] for number in numbers], left_out)
+
+
+def unindexed_terms(index_key: bytes, text: str) -> int:
+    """Return how many terms of a text do not find its record."""
+    return record_terms(index_key, text).left_out if len(text) > LONG_TEXT else 0
 
 
 @dataclass(frozen=True, slots=True)

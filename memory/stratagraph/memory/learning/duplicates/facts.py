@@ -12,15 +12,13 @@ import orjson
 
 from stratagraph.memory.learning.duplicates.signals import Comparison, Signal, comparison
 from stratagraph.memory.learning.structural_facts import PREDICATE as OBSERVED_IN
-from stratagraph.store.model.analysis.folding import WORD
 from stratagraph.store.model.analysis.languages import BASE, is_stop_word, stem
+from stratagraph.store.model.analysis.sequences import NEGATIONS, spelled_out
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.records import MemoryRecord
 
 LONGEST = 500  # characters of an object that is compared by its words
 _ARTICLES = frozenset({"a", "an", "the"})
-_NEGATIONS = frozenset({"no", "not", "never", "none", "nothing", "nobody", "without", "cannot", "non"})
-_CONTRACTED = re.compile(r"n't\b")  # as in "isn't"
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:]\d+)*")
 
 
@@ -82,13 +80,11 @@ def _alike_objects(one: FactProfile, other: FactProfile) -> Signal | None:
 
 
 def _alike_words(one: list[str], other: list[str]) -> Signal | None:
-    if not one or not other or _NEGATIONS & set(one) != _NEGATIONS & set(other):
+    if not one or not other or NEGATIONS & set(one) != NEGATIONS & set(other):
         return None
     if one == other:
         return Signal.SAME_OBJECT
-    stems, others = _stems(one), _stems(other)
-    if not stems or not others:
-        return None
+    stems, others = ({stem(word, BASE) for word in words} for words in (one, other))
     if stems == others:
         return Signal.SAME_STEMS
     return Signal.LONGER_OBJECT if stems < others or others < stems else None
@@ -100,12 +96,12 @@ def _alike_predicates(one: str, other: str) -> Signal | None:
     Neither says that they mean the same: who worked at a place may work there no more.
     """
     first, second = one.split("_"), other.split("_")
-    if _NEGATIONS & set(first) != _NEGATIONS & set(second):
+    if NEGATIONS & set(first) != NEGATIONS & set(second):
         return None
     if [stem(word, BASE) for word in first] == [stem(word, BASE) for word in second]:
         return Signal.SAME_PREDICATE_STEMS
-    main = _stems(first)
-    return Signal.SIMILAR_PREDICATE if main and main == _stems(second) else None
+    main, others = ({stem(word, BASE) for word in words if not is_stop_word(word, BASE)} for words in (first, second))
+    return Signal.SIMILAR_PREDICATE if main and main == others else None
 
 
 def _text(value: Any) -> str | None:
@@ -120,8 +116,6 @@ def _text(value: Any) -> str | None:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in WORD.findall(_CONTRACTED.sub(" not", text)) if word not in _ARTICLES]
-
-
-def _stems(words: list[str]) -> set[str]:
-    return {stem(word, BASE) for word in words if not is_stop_word(word, BASE)}
+    """Return the words of a text and its signs, such as "<", in order; an "a" at the end is a name, as in "plan A"."""
+    words = spelled_out(text).split()
+    return [word for place, word in enumerate(words, 1) if word not in _ARTICLES or place == len(words)]

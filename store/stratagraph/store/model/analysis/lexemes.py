@@ -8,7 +8,7 @@ follows from the word alone, in no language but English, and the record has it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -103,6 +103,41 @@ def lexemes(text: str) -> list[str]:
     ['refactor', '=pkg/auth', 'pkg', 'auth']
     """
     return analysed(text).lexemes
+
+
+def occurrences(text: str, wanted: Collection[str]) -> list[tuple[int, str]]:
+    """Return where a record's text has one of the lexemes `wanted`, as (place of the piece, lexeme), in order.
+
+    >>> occurrences("The retries: retried twice", {"retri"})
+    [(4, 'retri'), (13, 'retri')]
+    """
+    language = language_of({piece.lower().strip(_TRIMMED) for piece in _PIECE.findall(text[:_PART])[:_SAMPLE]})
+    found: list[tuple[int, str]] = []
+    for match in _PIECE.finditer(text):
+        place = match.start()
+        for part, is_run in _split(match.group()):
+            if is_run:
+                found += [
+                    (place + at, one)
+                    for at in range(len(part))
+                    for one in dict.fromkeys([part[at : at + 2], part[at]])
+                    if one in wanted
+                ]
+            else:
+                forms = (_of_piece if len(part) <= _KEPT else _of_piece.__wrapped__)(plain_form(part), language)[0]
+                found += [(place, one) for one in dict.fromkeys(forms) if one in wanted]
+            place += len(part)
+    return found
+
+
+def _split(piece: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a piece, which together are the piece, and whether each is of a script without spaces."""
+    if piece.isascii():
+        yield piece, False
+        return
+    for place, part in enumerate(_RUN.split(piece)):
+        if part:
+            yield part, place % 2 == 1
 
 
 def asked(text: str) -> list[Asked]:
