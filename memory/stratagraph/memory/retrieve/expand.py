@@ -36,7 +36,7 @@ class Walk:
     """The parameters of one expansion of `roots`, the same for either engine.
 
     `scores` decide which of two records that are reached with equal weight comes first. `at` is the instant at which
-    facts must hold.
+    facts must hold, but for the roots among `past`.
     """
 
     caller: Caller
@@ -44,6 +44,7 @@ class Walk:
     limits: Limits
     scores: Mapping[UUID, float]
     at: datetime
+    past: frozenset[UUID] = frozenset()
 
     @property
     def expands(self) -> bool:
@@ -91,7 +92,8 @@ async def confirmed_walk(
             records, relations = await reader.subgraph(found.hops, found.edges)
         else:
             found = await walk.by(SqlGraphReader(connection=connection))
-            records, relations = await reader.subgraph(found.hops, [edge.row() for edge in found.edges.values()])
+            edges = [edge.row() for edge in found.edges.values()]
+            records, relations = await reader.subgraph(found.hops, edges, at=walk.at, past=walk.past)
         return ConfirmedWalk(neighbourhood=found, answered_by=by, records=records, relations=relations)
 
     return await engines.ask(

@@ -134,5 +134,7 @@ def _heads(
             fingerprint=fingerprint,
             quoted=quoted,
             is_bare=record.is_bare,
+            valid_from=record.valid_from,
+            valid_to=record.valid_to,
         )
     return heads

@@ -33,7 +33,7 @@ from stratagraph.memory.retrieve.question import (
 )
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
-from stratagraph.memory.retrieve.times import TimeWords, time_words
+from stratagraph.memory.retrieve.times import EARLIEST, TimeWords, time_words
 from stratagraph.memory.retrieve.weights import CANDIDATES, FOR_NEWEST, STRONG_ENOUGH, WITH_PHRASES
 from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence, match
 from stratagraph.store.feed.sequence import Sequences
@@ -183,13 +183,18 @@ class Retrieve:
             if chosen.duplicates:
                 scores = {one.head.id: score for one, score in ranking} | scores
             roots = [one.head.id for one, _ in chosen.order[:wanted]]
+            past_roots = frozenset(
+                one.head.id
+                for one, _ in chosen.order[:wanted]
+                if not (one.head.is_current and one.head.holds_at(reading.at))
+            )
             walk = await confirmed_walk(
                 self._engines,
                 connection,
                 reading.reader,
-                Walk(caller, roots, _limits(request), scores, reading.at),
+                Walk(caller, roots, _limits(request), scores, reading.at, past_roots),
                 at_least=at_least,
-                past=past is not None,
+                past=past is not None or bool(past_roots),
             )
         records, edges = walk.records, walk.relations
         if request.min_salience is not None:
@@ -260,6 +265,7 @@ class Retrieve:
             template=template_terms(caller.tenant.index_key),
             required=required,
             intervals=times.intervals,
+            ever=[(EARLIEST, reading.at)] if times.past and not times.newest else (),
             dated=times.words,
             vector=reading.vector,
         )

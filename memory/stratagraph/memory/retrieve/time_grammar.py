@@ -327,6 +327,14 @@ HINT = re.compile(
     r"\d|day|tomorrow|fortnight|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|"
     + "|".join(_MONTHS)
 )
+# A question for what was, at whatever time: "who has worked at Penhale?", "what did Ann use before?"
+PAST = re.compile(
+    r"\b(?:has|have|had|did|was|were|used to|ever|formerly|previously|in the past|earlier|once|former|previous"
+    r"|(?:who|what|which \w+) \w{2,}ed)\b"
+    r"|\b(?:war|waren|wurden?|hatten?|früher|vorher|jemals|ehemals|bisher|était|étaient|avant|jadis|autrefois|ancien"
+    r"|antes|anteriormente|alguna vez|prima|precedente|in passato|anteriormente|vroeger|eerder|ooit)\b"
+    r"|以前|之前|曾经|曾|过去|過去"
+)
 # "the last release" asks for the newest one, "the last few days" for a time, and "the last name" for neither.
 _NO_LAST = rf"(?:few|couple|several|{_NUMBER}|{_UNIT}s?|names?|words?|lines?|pages?|mile|minute|resort|chance|straw)"
 NEWEST = re.compile(

@@ -15,9 +15,9 @@ from functools import cached_property
 from itertools import islice
 
 from stratagraph.memory.retrieve.question import Question
-from stratagraph.memory.retrieve.time_grammar import HINT, MONTH, NEWEST, RULES, YEAR, Interval, Reading
+from stratagraph.memory.retrieve.time_grammar import HINT, MONTH, NEWEST, PAST, RULES, YEAR, Interval, Reading
 from stratagraph.memory.retrieve.time_languages import in_english
-from stratagraph.memory.retrieve.weights import LANDMARK
+from stratagraph.memory.retrieve.weights import BESIDE, LANDMARK
 from stratagraph.store.model.analysis.lexemes import asked
 
 MAX_READ = 2_000  # characters of a question, from its beginning
@@ -57,10 +57,11 @@ class NamedTime:
 
 @dataclass(frozen=True)  # without slots, for the cached words
 class TimeWords:
-    """The times that a question names, and whether it asks for what is newest."""
+    """The times that a question names, and whether it asks for what is newest, or for what was at any time."""
 
     times: tuple[NamedTime, ...] = ()
     newest: bool = False
+    past: bool = False
 
     @property
     def intervals(self) -> list[tuple[datetime, datetime]]:
@@ -90,10 +91,19 @@ class TimeWords:
     def fit(self, at: datetime) -> float:
         """Return how well an instant fits the times that were named, 0 to 1: 1 within one of them.
 
-        Beside an interval it is at most one half, and falls by half with each length of the interval: "last week" may
+        Beside an interval it is at most BESIDE, and falls by half with each length of the interval: "last week" may
         be said of ten days ago. Returns 0 if no time was named.
         """
         return max((_fit(one, at) for one in self.times), default=0.0)
+
+    def held(self, since: datetime | None, until: datetime | None) -> float:
+        """Return how well the times fit what held from `since` until before `until`: 1 if that covers one of them.
+
+        Where it covers a part of one, between BESIDE and 1; otherwise -1.
+        """
+        shares = [_covered(one, since or one.start, until or one.end) for one in self.times]
+        best = max(shares, default=0.0)
+        return BESIDE + (1 - BESIDE) * best if best > 0 else -1.0
 
 
 def time_words(text: str, now: datetime) -> TimeWords:
@@ -118,7 +128,8 @@ def time_words(text: str, now: datetime) -> TimeWords:
             lowered = lowered[:start] + "\0" * (end - start) + lowered[end:]
     # Nothing has been recorded yet of the future: only a text can name it.
     begun = sorted([one for one in found if one[1].start <= now], key=lambda one: one[0])
-    return TimeWords(tuple(_ranges(text, begun)[:MAX_TIMES]), newest=NEWEST.search(lowered) is not None)
+    times = tuple(_ranges(text, begun)[:MAX_TIMES])
+    return TimeWords(times, newest=NEWEST.search(lowered) is not None, past=PAST.search(lowered) is not None)
 
 
 def _read(lowered: str, now: datetime) -> Iterator[tuple[int, int, list[Interval]]]:
@@ -167,10 +178,14 @@ def _intervals(intervals_of: Reading, match: re.Match[str], now: datetime) -> li
     return [(start if bound[1] == "since" else end, now + _DAY) for start, end in intervals]
 
 
+def _covered(time: NamedTime, since: datetime, until: datetime) -> float:
+    return (min(until, time.end) - max(since, time.start)) / (time.end - time.start)
+
+
 def _fit(time: NamedTime, at: datetime) -> float:
     length = min(max(time.end - time.start, _DAY), _LONGEST).total_seconds()
     distance = max((time.start - at).total_seconds(), (at - time.end).total_seconds(), 0.0)
-    return 1.0 if time.start <= at < time.end else 0.5 ** (1 + distance / length)
+    return 1.0 if time.start <= at < time.end else BESIDE * 0.5 ** (distance / length)
 
 
 def with_landmarks(

@@ -59,21 +59,28 @@ class Reader:
         return {record.id: record for record in await self._records(rows, as_stored=as_stored)}
 
     async def subgraph(
-        self, ids: Collection[UUID], relations: Sequence[Row]
+        self,
+        ids: Collection[UUID],
+        relations: Sequence[Row],
+        *,
+        at: datetime | None = None,
+        past: Collection[UUID] = (),
     ) -> tuple[dict[UUID, MemoryRecord], list[Relation]]:
         """Return the current records among `ids` as `records` does, and the relations with these columns.
+
+        Facts must hold `at`, or else now. Those among `past` may be superseded, and need not hold.
 
         Relations are not read: they have been found under the caller's trust, in this transaction. That ends here
         where nothing else has to be read, which spares a round trip.
         """
-        statement = sending("fetch_records", {**self.caller.parameters(), "ids": list(ids), "at": self.now})
+        statement = sending("fetch_records", {**self.caller.parameters(), "ids": list(ids), "at": at or self.now})
         rows, counts = await fetch_together(
             self.connection,
             statement,
             lesson_counts(self.caller.tenant, ids),
             ends=knows_all_successors(self.caller),
         )
-        current = [row for row in rows if row["is_current"] and row["holds"]]
+        current = [row for row in rows if (row["is_current"] and row["holds"]) or row["id"] in past]
         records = counted_lessons(await self._records(current, as_stored=True), counts)
         return {record.id: record for record in records}, await self._relations(relations)
 

@@ -41,6 +41,7 @@ from stratagraph.store.model.words import (
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 from stratagraph.store.search.word_index import PreparedSearch, WordIndex
+from stratagraph.store.search.word_segments import NONE_HELD, Held
 
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
@@ -165,16 +166,18 @@ class WordSearch:
         *,
         now: datetime,
         history: bool = False,
+        held: Held = NONE_HELD,
         names: Collection[int] = (),
     ) -> PreparedSearch:
         """Return the search for the best records; `state` is the row of `index.reading`, read in this transaction.
 
         The terms `names` find records as the others do, but have less weight in the scores: see `word_shares`. With
-        `history`, superseded and retracted records are included.
+        `history`, superseded and retracted records are included. With `held`, so are facts that
+        are past or have not begun.
         """
         shares = self.shares(names)
         if not index.is_current(state):
-            parameters = {**self.parameters(statistics, shares), "now": now, "history": history}
+            parameters = {**self.parameters(statistics, shares), "now": now, "history": history, **held.parameters}
             return PreparedSearch((sending("search_words", parameters),), lambda results: _scores_of(results[0]))
         return index.searching(
             self._caller,
@@ -183,6 +186,7 @@ class WordSearch:
             types=self._types,
             now=now,
             history=history,
+            held=held,
             limit=self._limit,
             required=self._required,
         )
@@ -278,6 +282,7 @@ async def search_all_words(
         history=False,
         cap=None,
         limit=limit,
+        **NONE_HELD.parameters,
     )
     return [row["id"] for row in rows]
 
