@@ -204,6 +204,8 @@ def _lasting(record: MemoryRecord, search: Search, request: RetrieveRequest, *, 
             Absence.SENSITIVITY,
             f"Its sensitivity is {record.sensitivity.label}; the request asks for {trust.ceiling.label} at most.",
         )
+    if search.why(record.id) is not None:
+        return  # a past fact, of a question for what held then
     if record.state not in (RecordState.ACTIVE, RecordState.CONTESTED):
         yield Reason(Absence.STATE, f"It is {record.state.label}; only current records are returned.")
     if not record.holds_at(at):

@@ -79,8 +79,9 @@ r.single_valued AND EXISTS (
     AND s.type = 4 AND s.state = 3 AND coalesce(lower(s.validity), s.occurred_at) < r.occurred_at)
 
 -- superseded_from --
--- Fragment: since when another value has held in the place of a superseded fact (`r`): the next one in its slot, if that
--- has one at a time, or else what superseded it, as far as the caller may read that in full.
+-- Fragment: since when another value has held in the place of a superseded fact (`r`).
+-- That is the next one in its slot, if it has one at a time, or else what superseded it, as far as the caller may read
+-- that in full.
 CASE WHEN r.single_valued THEN (
   SELECT min(coalesce(lower(s.validity), s.occurred_at)) FROM record s
   WHERE s.tenant = r.tenant AND s.scope = r.scope AND s.sensitivity = r.sensitivity AND s.slot_key = r.slot_key
