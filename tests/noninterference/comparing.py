@@ -136,7 +136,7 @@ def _wrong_in_requests(store: Store, counts: Counter[str]) -> Iterator[str]:
         for id_, absence in told.items():
             counts[f"whyNot {absence['__typename']}"] += 1
             wrong += wrong_in_absence(
-                Seen(store.truth, store.sight, seen.at, seen.names_times), id_, absence, told[UNKNOWN]
+                Seen(store.truth, store.sight, seen.at, seen.names_times, seen.valid_at), id_, absence, told[UNKNOWN]
             )
         if wrong:
             yield from (f"asked {given}", *wrong)

@@ -102,6 +102,7 @@ class Seen:
     sight: Sight
     at: datetime
     names_times: bool = False  # so that past facts may show
+    valid_at: datetime | None = None
 
     @classmethod
     def of(cls, truth: Truth, sight: Sight, given: Json, answer: Json) -> Seen:
@@ -111,7 +112,9 @@ class Seen:
         if "maxSensitivity" in given:
             ceiling = min(ceiling, Sensitivity[given["maxSensitivity"]])
         at = datetime.fromisoformat(given["asOf"]) if "asOf" in given else truth.snapshots[0][0]
-        return cls(truth, Sight(scopes, ceiling), at, "asOf" not in given and bool(answer.get("namedTimes")))
+        valid_at = datetime.fromisoformat(given["validAt"]) if "validAt" in given else None
+        names_times = "asOf" not in given and valid_at is None and bool(answer.get("namedTimes"))
+        return cls(truth, Sight(scopes, ceiling), at, names_times, valid_at)
 
     def of_row(self, row: Row | None) -> View:
         if row is None or (row.scope and self.sight.scopes is not None and row.scope not in self.sight.scopes):
@@ -125,9 +128,14 @@ class Seen:
     def as_current(self, id_: UUID) -> View:
         """Return how much may be shown of a record as one that is current at the instant."""
         then = self.truth.rows_at(self.at).get(id_)
-        if then is None or not (then.is_current(self.at) or (self.names_times and then.held)):
+        if then is None:
             return View.NOTHING
-        return min(self.of_record(id_), self.of_row(then))
+        view = min(self.of_record(id_), self.of_row(then))
+        held = self.names_times and then.held
+        if self.valid_at is not None and view is View.WHOLE:  # the validity of a redacted fact is not compared
+            superseded = self.at == self.truth.snapshots[0][0] and then.state == SUPERSEDED and then.held
+            return view if then.is_current(self.valid_at) or superseded else View.NOTHING
+        return view if then.is_current(self.at) or held else View.NOTHING
 
 
 def wrong_in_retrieval(seen: Seen, given: Json, answer: Json, counts: Counter[str]) -> Iterator[str]:

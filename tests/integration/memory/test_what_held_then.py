@@ -130,3 +130,88 @@ async def test_hidden_facts_neither_come_nor_move_others(memory: Memory) -> None
             at += timedelta(days=90)
     memory.clock.at = now
     assert [await ranks(memory, task, low) for task in asked] == before
+
+
+@pytest.mark.parametrize("stated", [True, False], ids=["validity", "dates of captures"])
+async def test_valid_at_asks_for_what_held_then(memory: Memory, stated: bool) -> None:
+    ids = await jobs(memory, stated=stated)
+    for year, place, id_ in zip((2022, 2024, 2026), JOBS.values(), ids, strict=True):
+        at = datetime(year, 1, 1, tzinfo=UTC)
+        assert await facts(memory, "Where does Tor Holt work?", valid_at=at) == [place]
+        for one in ids:
+            shown = await memory.lookup.record(memory.trust, one, valid_at=at)
+            assert (shown is not None) is (one == id_)
+        listed = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC], valid_at=at)
+        assert [record.id for record in listed.records] == [id_]
+
+
+async def test_valid_at_leaves_what_is_no_fact_alone(memory: Memory) -> None:
+    turn = (await memory.turn("Tor Holt likes his work")).primary.id
+    at = datetime(2020, 1, 1, tzinfo=UTC)
+    assert turn in (await ask(memory, "Where does Tor Holt work?", valid_at=at)).roots
+    assert await memory.lookup.record(memory.trust, turn, valid_at=at) is not None
+    assert turn in {record.id for record in (await memory.lookup.records(memory.trust, valid_at=at)).records}
+
+
+async def test_neighbours_hold_at_the_instant_too(memory: Memory) -> None:
+    await jobs(memory)
+    request = RetrieveRequest(task_descriptor="Tor Holt", valid_at=datetime(2022, 1, 1, tzinfo=UTC), max_hops=2)
+    found = await memory.retrieve.retrieve(memory.trust, request)
+    held = [node.record.payload for node in found.nodes if node.record.type is MemoryType.SEMANTIC]
+    assert [(payload or {})["object"] for payload in held] == ["Norwick"]
+
+
+async def test_both_clocks_may_be_set(memory: Memory) -> None:
+    """What was known in May about who worked where in 2022, before a correction in June."""
+    await jobs(memory)
+    known = memory.clock.now()
+    memory.clock.forward(timedelta(days=1))
+    bounds = {"start": "2022-01-01T00:00:00Z", "end": "2022-12-01T00:00:00Z"}
+    await memory.observe(
+        "Tor Holt", "works_at", "Oxted", revision_policy="replace", validity={"mode": "timeboxed", **bounds}
+    )
+    at = datetime(2022, 6, 1, tzinfo=UTC)
+    task = "Where does Tor Holt work?"
+    assert await facts(memory, task, valid_at=at) == ["Oxted"]
+    assert await facts(memory, task, valid_at=at, as_of=known) == ["Norwick"]
+    assert await facts(memory, task, as_of=known) == ["Quarr"]
+
+
+@pytest.mark.parametrize("at", [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
+async def test_valid_at_may_be_any_instant(memory: Memory, at: datetime) -> None:
+    await jobs(memory)
+    assert await facts(memory, "Where does Tor Holt work?", valid_at=at) == (["Quarr"] if at.year > 1 else [])
+    assert len((await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC], valid_at=at)).records) < 2
+
+
+async def test_the_validity_of_a_redacted_fact_cannot_be_asked_for(memory: Memory) -> None:
+    low = trust_of(actor="low", ceiling=Sensitivity.LOW, scopes={"project:a"})
+    depot = await memory.entity("the north depot", scope="project:a", sensitivity=Sensitivity.LOW)
+    validity = {"mode": "timeboxed", "start": "2024-01-01T00:00:00Z"}
+    hidden = await memory.observe(
+        "the north depot",
+        "opened_by",
+        "Ann",
+        scope="project:a",
+        sensitivity=Sensitivity.MEDIUM,
+        validity=validity,
+        context={"references": [{"predicate": "about", "ref": str(depot)}]},
+    )
+    seen = set()
+    for year in (2020, 2026, 2030):
+        at = datetime(year, 1, 1, tzinfo=UTC)
+        request = RetrieveRequest(task_descriptor="the north depot", valid_at=at, max_hops=2)
+        found = await memory.retrieve.retrieve(low, request)
+        shown = await memory.lookup.record(low, hidden.primary.id, valid_at=at)
+        listed = await memory.lookup.records(low, valid_at=at)
+        seen.add(
+            (
+                tuple(sorted(node.record.id for node in found.nodes)),
+                shown is not None and shown.redacted,
+                tuple(record.id for record in listed.records),
+            )
+        )
+    assert len(seen) == 1
+    ((nodes, is_shown, _),) = seen
+    assert is_shown
+    assert hidden.primary.id in nodes

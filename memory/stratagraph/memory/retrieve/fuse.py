@@ -144,7 +144,7 @@ def score(record: Head, why: Why) -> float:
     return (
         why.fused
         * factor
-        * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.salience)
+        * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.weight)
         * (CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * record.confidence)
     )
 

@@ -157,7 +157,7 @@ class Retrieve:
                 caller=caller,
                 reader=Reader(connection, self._directory, caller, now)
                 if past is None
-                else PastReader(Past(connection, self._directory, caller), past),
+                else PastReader(Past(connection, self._directory, caller), past, request.valid_at),
                 at=past or now,
                 vector=embedded.vector,
             )
@@ -186,15 +186,15 @@ class Retrieve:
             past_roots = frozenset(
                 one.head.id
                 for one, _ in chosen.order[:wanted]
-                if not (one.head.is_current and one.head.holds_at(reading.at))
+                if not (one.head.is_current and one.head.holds_at(request.valid_at or reading.at))
             )
             walk = await confirmed_walk(
                 self._engines,
                 connection,
                 reading.reader,
-                Walk(caller, roots, _limits(request), scores, reading.at, past_roots),
+                Walk(caller, roots, _limits(request), scores, reading.at, past_roots, request.valid_at),
                 at_least=at_least,
-                past=past is not None or bool(past_roots),
+                past=past is not None or request.valid_at is not None or bool(past_roots),
             )
         records, edges = walk.records, walk.relations
         if request.min_salience is not None:
@@ -268,6 +268,7 @@ class Retrieve:
             ever=[(EARLIEST, reading.at)] if times.past and not times.newest else (),
             dated=times.words,
             vector=reading.vector,
+            valid_at=request.valid_at,
         )
         connection, at = reading.connection, reading.at
         snapshot = (

@@ -38,7 +38,6 @@ class Head(NamedTuple):
     `is_bare` is that of `MemoryRecord`, but False for a sealed entity.
     A fact holds from `valid_from` until before `valid_to`. Where these are not stated, a superseded fact, and one that
     followed it, began at their own dates, and the former ended at the start or else the date of what took its place.
-    The salience of a superseded one is 1: it counts as it did then.
     """
 
     id: UUID
@@ -60,6 +59,11 @@ class Head(NamedTuple):
     @property
     def is_current(self) -> bool:
         return self.state <= RecordState.CONTESTED
+
+    @property
+    def weight(self) -> float:
+        """The salience by which the record is ranked: a superseded fact counts as it did while it held."""
+        return 1.0 if self.state == RecordState.SUPERSEDED else self.salience
 
     @property
     def is_bounded(self) -> bool:
@@ -152,21 +156,17 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
     for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *more in rows:
         half_life_s, min_salience, max_age_s, params, covered, fingerprint, quoted, is_bare, *rest = more
         state, valid_from, valid_to, before, after, related = rest
-        salience = (
-            1.0
-            if state == RecordState.SUPERSEDED
-            else salience_at(
-                now,
-                s=s,
-                t0=t0,
-                created_at=created_at,
-                pinned=pinned,
-                curve=_CURVES[curve],
-                half_life_s=half_life_s,
-                min_salience=min_salience,
-                max_age_s=max_age_s,
-                params=params,
-            )
+        salience = salience_at(
+            now,
+            s=s,
+            t0=t0,
+            created_at=created_at,
+            pinned=pinned,
+            curve=_CURVES[curve],
+            half_life_s=half_life_s,
+            min_salience=min_salience,
+            max_age_s=max_age_s,
+            params=params,
         )
         heads[id_] = Head(
             id_,

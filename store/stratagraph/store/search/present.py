@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from math import ceil
 from typing import Any
@@ -49,6 +49,7 @@ MOST_NEAR = 50  # records found by the question's vector; more if more are wante
 NO_WORDS = PreparedSearch((), lambda _: [])  # the search of a question without words
 RECENT_WINDOW = 400  # newest readable records read, including those of other types or states
 _TICK = timedelta(microseconds=1)
+_LAST = datetime.max.replace(tzinfo=UTC) - _TICK
 FEW = 4  # times as many as are wanted are read first, which is enough where most are current and of the types asked for
 
 
@@ -107,7 +108,8 @@ class Sought:
     def held(self) -> Held:
         """The facts that are sought besides those that hold now."""
         if self.valid_at is not None:
-            return Held([(self.valid_at, self.valid_at + _TICK)], superseded=True)
+            at = min(self.valid_at, _LAST)
+            return Held([(at, at + _TICK)], superseded=True)
         return Held(self.intervals or self.ever, superseded=bool(self.intervals))
 
 

@@ -203,8 +203,7 @@ FROM search_words(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :every
 -- Search records by their terms as they were at a past instant.
 SELECT id, distance
 FROM search_words_at(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :everything, CAST(:vector AS sparsevec),
-  CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:cap AS integer),
-  :limit)
+  CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:cap AS integer), :limit, CAST(:valid_at AS timestamptz))
 
 -- take_word_changes --
 -- Delete the first changes of a tenant; return their records, and their sums in the order of the counts' index.

@@ -292,9 +292,12 @@ async def search_words_at(
     search: WordSearch,
     *,
     at: datetime,
+    valid_at: datetime | None = None,
     names: Collection[int] = (),
 ) -> tuple[list[tuple[UUID, float]], WordStatistics]:
     """Return the ids and BM25 scores of the best records that were current at `at`, best first, and the statistics.
+
+    Facts must hold at `valid_at`, or else then.
 
     The caller must be able to read them in full then and now. The frequencies of words are those of the present
     readable records, which changes the scores slightly and never the set of matches.
@@ -303,7 +306,8 @@ async def search_words_at(
         return [], WordStatistics(documents=0, frequencies={})
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
-    rows = await fetch(connection, "search_words_at", **search.parameters(statistics, search.shares(names)), at=at)
+    parameters = search.parameters(statistics, search.shares(names))
+    rows = await fetch(connection, "search_words_at", **parameters, at=at, valid_at=valid_at)
     return _scores_of(rows), statistics
 
 
