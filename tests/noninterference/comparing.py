@@ -131,10 +131,12 @@ def _wrong_in_requests(store: Store, counts: Counter[str]) -> Iterator[str]:
     if not store.truth.snapshots:
         return
     for given, answer, told in store.requested:
-        seen = Seen.of(store.truth, store.sight, given)
+        seen = Seen.of(store.truth, store.sight, given, answer)
         wrong = list(wrong_in_retrieval(seen, given, answer, counts))
         for id_, absence in told.items():
             counts[f"whyNot {absence['__typename']}"] += 1
-            wrong += wrong_in_absence(Seen(store.truth, store.sight, seen.at), id_, absence, told[UNKNOWN])
+            wrong += wrong_in_absence(
+                Seen(store.truth, store.sight, seen.at, seen.names_times, seen.valid_at), id_, absence, told[UNKNOWN]
+            )
         if wrong:
             yield from (f"asked {given}", *wrong)

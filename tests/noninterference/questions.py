@@ -90,7 +90,7 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
         ],
         "auditLog": [{"id": id_, "first": first} for id_ in probed for first in (1, 100)],
         "record": [{"id": id_} for id_ in probed]
-        + [{"id": id_, "asOf": at} for id_ in [*some, *probed[-1:]] for at in past],
+        + [{"id": id_, name: at} for id_ in [*some, *probed[-1:]] for at in past for name in ("asOf", "validAt")],
         "history": [{"id": id_, "first": first} for id_ in probed[::2] for first in (1, 100)],
         "records": [
             {"first": 3},
@@ -99,6 +99,7 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
             {"first": 100, "filter": {"scope": ""}},
             {"first": 2, "filter": {"types": ["ENTITY"]}},
             {"first": 100, "filter": {"tag": WORDS[0]}},
+            *({"first": 100, "filter": {"validAt": at}} for at in past),
         ],
         "entities": [
             {"name": name, "scope": scope, "first": first}

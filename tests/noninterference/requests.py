@@ -59,6 +59,7 @@ ARGUMENTS: Mapping[str, Callable[[Asking], Any]] = {
     "maxHops": lambda by: by.rng.choice([0, 1, 2, 3, 6]),
     "context": lambda by: {by.rng.choice(["env", "os"]): by.rng.choice(["prod", "linux", HIDDEN])},
     "asOf": Asking.instant,
+    "validAt": Asking.instant,
     "atLeastSequence": lambda _: LAST,
     "tokenBudget": lambda by: by.rng.choice([1, 60, 500, 4000]),
     "scopes": Asking.scopes,

@@ -21,8 +21,9 @@ from noninterference.steps import Sight
 from stratagraph.store.model.enums import Sensitivity
 
 Json = dict[str, Any]
+FACT = 4  # the type
 SUPERSEDED = 3  # the least of the states that are not current
-ROWS = """SELECT r.id, s.name AS scope, r.sensitivity AS level, r.state, lower(r.validity) AS since,
+ROWS = """SELECT r.id, r.type, s.name AS scope, r.sensitivity AS level, r.state, lower(r.validity) AS since,
   upper(r.validity) AS until, coalesce(isempty(r.validity), false) AS never
 FROM record r JOIN tenant t ON t.id = r.tenant JOIN scope s ON s.tenant = r.tenant AND s.id = r.scope
 WHERE t.name = :tenant"""
@@ -48,6 +49,7 @@ class Row:
     """A record as the database has it at one instant."""
 
     id: UUID
+    type: int
     scope: str
     level: int
     state: int
@@ -63,6 +65,11 @@ class Row:
             and (self.since is None or self.since <= at)
             and (self.until is None or at < self.until)
         )
+
+    @property
+    def held(self) -> bool:
+        """Whether this is a fact that may have held at some time."""
+        return self.type == FACT and self.state <= SUPERSEDED and not self.never
 
 
 @dataclass(slots=True)
@@ -94,16 +101,20 @@ class Seen:
     truth: Truth
     sight: Sight
     at: datetime
+    names_times: bool = False  # so that past facts may show
+    valid_at: datetime | None = None
 
     @classmethod
-    def of(cls, truth: Truth, sight: Sight, given: Json) -> Seen:
+    def of(cls, truth: Truth, sight: Sight, given: Json, answer: Json) -> Seen:
         scopes, ceiling = sight.scopes, sight.ceiling
         if "scopes" in given:
             scopes = frozenset(given["scopes"])
         if "maxSensitivity" in given:
             ceiling = min(ceiling, Sensitivity[given["maxSensitivity"]])
         at = datetime.fromisoformat(given["asOf"]) if "asOf" in given else truth.snapshots[0][0]
-        return cls(truth, Sight(scopes, ceiling), at)
+        valid_at = datetime.fromisoformat(given["validAt"]) if "validAt" in given else None
+        names_times = "asOf" not in given and valid_at is None and bool(answer.get("namedTimes"))
+        return cls(truth, Sight(scopes, ceiling), at, names_times, valid_at)
 
     def of_row(self, row: Row | None) -> View:
         if row is None or (row.scope and self.sight.scopes is not None and row.scope not in self.sight.scopes):
@@ -117,9 +128,14 @@ class Seen:
     def as_current(self, id_: UUID) -> View:
         """Return how much may be shown of a record as one that is current at the instant."""
         then = self.truth.rows_at(self.at).get(id_)
-        if then is None or not then.is_current(self.at):
+        if then is None:
             return View.NOTHING
-        return min(self.of_record(id_), self.of_row(then))
+        view = min(self.of_record(id_), self.of_row(then))
+        held = self.names_times and then.held
+        if self.valid_at is not None and view is View.WHOLE:  # the validity of a redacted fact is not compared
+            superseded = self.at == self.truth.snapshots[0][0] and then.state == SUPERSEDED and then.held
+            return view if then.is_current(self.valid_at) or superseded else View.NOTHING
+        return view if then.is_current(self.at) or held else View.NOTHING
 
 
 def wrong_in_retrieval(seen: Seen, given: Json, answer: Json, counts: Counter[str]) -> Iterator[str]:

@@ -74,11 +74,24 @@ class RecordQueries:
     @strawberry.field(
         description="Return one record, or null where it is not visible to the caller. With `asOf`, return the record"
         " as of that instant; null where it did not exist then, or is not fully visible to the caller both by the trust"
-        " of that instant and by the present one."
+        " of that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with"
+        " both, for one that was not current as of `asOf` and did not hold at `validAt`."
     )
-    async def record(self, info: Info, id: RecordId, as_of: AsOfInstant = None) -> MemoryRecord | None:  # noqa: A002
+    async def record(
+        self,
+        info: Info,
+        id: RecordId,  # noqa: A002 - the contract's name
+        as_of: AsOfInstant = None,
+        valid_at: Annotated[
+            datetime | None,
+            strawberry.argument(
+                description="An instant at which the record must have held, if it is a fact; null for any. A superseded"
+                " fact may have; a redacted one is not compared."
+            ),
+        ] = None,
+    ) -> MemoryRecord | None:
         context = info.context
-        found = await context.services.lookup.record(context.trust, record_uuid(id), as_of=as_of)
+        found = await context.services.lookup.record(context.trust, record_uuid(id), as_of=as_of, valid_at=valid_at)
         if found is None:
             return None
         events = len((found.payload or {}).get("timeline") or ())
@@ -140,6 +153,7 @@ class RecordQueries:
             types=wanted.types or (),
             scope=wanted.scope,
             tag=wanted.tag,
+            valid_at=wanted.valid_at,
             first=DEFAULT_PAGE if first is None else first,
             after=after,
         )

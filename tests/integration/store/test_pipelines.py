@@ -105,7 +105,8 @@ async def test_a_prepared_statement_keeps_its_plan_and_its_checks(memory: Memory
     for caller, found in [(everything, {captured.primary.id}), (other, set())] * 7:
         async with memory.database.reading(caller.bounds) as connection:
             heads = await fetch_tuples(
-                connection, fetching_heads(caller, ids, [], template=[0], now=memory.clock.now())
+                connection,
+                fetching_heads(caller, ids, [], template=[0], vector="{}/1000000000", now=memory.clock.now()),
             )
             assert {id_ for id_, *_ in heads} == found
             plans = await connection.exec_driver_sql("SELECT sum(generic_plans) FROM pg_prepared_statements")

@@ -102,12 +102,17 @@ def read(segment: Encoded) -> tuple[Head, dict[int, Block]]:
 
 
 def source(
-    records: Sequence[Record], access: Access, terms: Sequence[int], *, at: int, removed: Sequence[int]
+    records: Sequence[Record],
+    access: Access,
+    terms: Sequence[int],
+    *,
+    intervals: Sequence[tuple[int, int]],
+    removed: Sequence[int],
 ) -> Source:
     head, blocks = read(encoded(words_of(records)))
     excluded = [head.positions_of(*halves_of(removed))]
     if not access.history:
-        excluded.append(head.invalid(at))
+        excluded.append(head.invalid(intervals))
     found = [
         blocks[term & head.buckets - 1].postings(term) if term & head.buckets - 1 in blocks else None for term in terms
     ]
@@ -148,15 +153,18 @@ def test_the_best_records_are_those_of_a_plain_sum(seed: int, size: int, limit: 
         chance.randint(0, 4),
         chance.choice(((1,), (1, 4))),
         chance.random() < 0.5,
+        chance.random() < 0.5,
     )
     at = chance.choice((75, 100, 150))
+    intervals = [(at, at + 1)] + [(since, since + 20) for since in (60, 110) if access.facts and chance.random() < 0.5]
     removed = [record[0] for record in records if chance.random() < 0.2]
     exact = {term: round(weight * STEPS) / STEPS for term, weight in zip(terms, weights, strict=True)}
     expected = []
     for id_, scope, level, type_, past, since, until, words in records:
         score = sum(exact.get(term, 0.0) * impact for term, impact in words.items())
         readable = (scopes is None or scope in scopes) and level <= access.ceiling and type_ in access.types
-        current = access.history or (not past and since <= at < until)
+        holds = any(since < end and start < until for start, end in intervals)
+        current = access.history or ((not past or (access.facts and type_ == 4)) and holds)
         if readable and current and score > 0 and id_ not in removed:
             expected.append((UUID(int=id_), score))
     expected.sort(key=lambda match: (-match[1], match[0]))
@@ -169,7 +177,7 @@ def test_the_best_records_are_those_of_a_plain_sum(seed: int, size: int, limit: 
         patch.setattr(word_index, "AT_ONCE", chance.choice((0, 20, 8_192)))
         patch.setattr(word_segments, "MAX_RANGES", chance.choice((1, 8)))
         patch.setattr(word_segments, "BLOCK_POSTINGS", chance.choice((1, 8, 256)))
-        sources = [source(part, access, terms, at=at, removed=removed) for part in parts]
+        sources = [source(part, access, terms, intervals=intervals, removed=removed) for part in parts]
         assert best_matches(sources, weights, limit) == expected[:limit]
 
 

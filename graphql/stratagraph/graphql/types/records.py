@@ -159,3 +159,8 @@ class RecordFilter:
     types: list[MemoryType] | None = strawberry.field(default=None, description="Only records of these types.")
     scope: str | None = strawberry.field(default=None, description="Only records of this scope; empty for unscoped.")
     tag: str | None = strawberry.field(default=None, description="Only records that have this tag.")
+    valid_at: datetime | None = strawberry.field(
+        default=None,
+        description="Of the facts, only those that held at this instant, superseded ones included and retracted ones"
+        " not; redacted ones are not compared. Other records are listed as without it.",
+    )

@@ -62,6 +62,12 @@ class RetrieveGraphInput:
         description="A past instant. The answer is what it would have been then, salience and ranking included, as far"
         " as the records are visible to the caller both then and now. Entities are found by the names they have now.",
     )
+    valid_at: datetime | None = strawberry.field(
+        default=None,
+        description="An instant at which the facts of the answer must have held, instead of now: what held then, past"
+        " and superseded facts included. Other records are found as without it. With `asOf`, of the facts that were"
+        " current as of that instant.",
+    )
     at_least_sequence: str | None = strawberry.field(
         default=None, description="`sequence` of a receipt; the answer reflects at least that write."
     )
@@ -89,6 +95,7 @@ class RetrieveGraphInput:
             max_hops=1 if self.max_hops is None else self.max_hops,
             context=cast(dict[str, Any] | None, self.context),
             as_of=self.as_of,
+            valid_at=self.valid_at,
             at_least_sequence=self.at_least_sequence,
             token_budget=self.token_budget,
             scopes=None if self.scopes is None else tuple(self.scopes),

@@ -73,8 +73,12 @@ class Lookup:
         self._clock = clock
         self._sequences = Sequences()
 
-    async def record(self, trust: Trust, id_: UUID, *, as_of: datetime | None = None) -> MemoryRecord | None:
+    async def record(
+        self, trust: Trust, id_: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
+    ) -> MemoryRecord | None:
         """Return the record `id_`, or None if it does not exist or is not visible to the caller.
+
+        With `valid_at`, returns None for a fact that did not hold then, if the caller may read it in full.
 
         A record that is not fully visible to the caller is redacted. An episode has its whole timeline, up to
         ALL_EVENTS events. With `as_of`, returns the record as it was at that past instant, if it is fully visible to
@@ -85,11 +89,15 @@ class Lookup:
         caller = await self._directory.resolve(trust)
         now = self._clock.now()
         if as_of is not None:
-            return await self._past_record(caller, Moment(id_, past_instant(as_of, now=now)))
+            then = await self._past_record(caller, Moment(id_, past_instant(as_of, now=now)))
+            held = then is None or valid_at is None or (then.state <= RecordState.CONTESTED and then.holds_at(valid_at))
+            return then if held or then is None or then.type is not MemoryType.SEMANTIC else None
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, now)
             found = (await reader.records([id_])).get(id_)
             if found is None:
+                return None
+            if valid_at is not None and not found.redacted and id_ not in await reader.held_at([id_], valid_at):
                 return None
             payloads = await assemble_episodes(connection, caller, [found], most=ALL_EVENTS)
         return replace(found, payload=payloads[id_]) if id_ in payloads else found
@@ -140,13 +148,15 @@ class Lookup:
         types: Collection[MemoryType] = (),
         scope: str | None = None,
         tag: str | None = None,
+        valid_at: datetime | None = None,
         first: int = 50,
         after: str | None = None,
     ) -> RecordPage:
         """Return a page of the records visible to the caller, fully or redacted, newest first.
 
-        Without `types`, `scope` or `tag`, records of all of them are listed. `after` is the `end_cursor` of the
-        previous page. Raises InvalidInput for an invalid `first` or `after`, or for text that cannot be stored.
+        Without `types`, `scope` or `tag`, records of all of them are listed. With `valid_at`, facts that did not hold
+        then are left out, if the caller may read them in full. `after` is the `end_cursor` of the previous page. Raises
+        InvalidInput for an invalid `first` or `after`, or for text that cannot be stored.
         """
         trust.require(Access.READ)
         check_between("first", first, 1, MAX_PAGE)
@@ -156,7 +166,9 @@ class Lookup:
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())
-            found = await reader.page(types=types, scope=scope, tag=tag, first=first + 1, before=before)
+            found = await reader.page(
+                types=types, scope=scope, tag=tag, first=first + 1, before=before, valid_at=valid_at
+            )
         shown = tuple(found[:first])
         return RecordPage(
             records=shown,

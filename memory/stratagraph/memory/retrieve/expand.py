@@ -35,8 +35,8 @@ from stratagraph.store.traversal.past import PastGraphReader
 class Walk:
     """The parameters of one expansion of `roots`, the same for either engine.
 
-    `scores` decide which of two records that are reached with equal weight comes first. `at` is the instant at which
-    facts must hold.
+    `scores` decide which of two records that are reached with equal weight comes first. Facts must hold at `valid_at`,
+    or else at the instant `at`, but for the roots among `past`.
     """
 
     caller: Caller
@@ -44,6 +44,8 @@ class Walk:
     limits: Limits
     scores: Mapping[UUID, float]
     at: datetime
+    past: frozenset[UUID] = frozenset()
+    valid_at: datetime | None = None
 
     @property
     def expands(self) -> bool:
@@ -87,11 +89,12 @@ async def confirmed_walk(
 
     async def in_sql(by: AnsweredBy) -> ConfirmedWalk:
         if isinstance(reader, PastReader):
-            found = await walk.by(PastGraphReader(connection))
+            found = await walk.by(PastGraphReader(connection, walk.valid_at))
             records, relations = await reader.subgraph(found.hops, found.edges)
         else:
-            found = await walk.by(SqlGraphReader(connection=connection))
-            records, relations = await reader.subgraph(found.hops, [edge.row() for edge in found.edges.values()])
+            found = await walk.by(SqlGraphReader(connection=connection, valid_at=walk.valid_at))
+            edges = [edge.row() for edge in found.edges.values()]
+            records, relations = await reader.subgraph(found.hops, edges, at=walk.valid_at, past=walk.past)
         return ConfirmedWalk(neighbourhood=found, answered_by=by, records=records, relations=relations)
 
     return await engines.ask(

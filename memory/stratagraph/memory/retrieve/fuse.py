@@ -18,6 +18,7 @@ from stratagraph.memory.retrieve.signals.threads import lent
 from stratagraph.memory.retrieve.weights import (
     AS_TEXT,
     BARE,
+    BESIDE,
     COMPARABLE,
     CONFIDENCE_FLOOR,
     IN_TIME,
@@ -110,13 +111,13 @@ def _add_recent(
         if row is None:
             continue
         why, fit = found[row], fits[row] or 0.0
-        if asked.only_recent or fit == 1:
+        if asked.only_recent or fit > BESIDE:
             why = found[row] = why or Why()
         if why is None:
             continue
         if asked.only_recent:
             why.strength = max(why.strength, fit if asked.times.times else 1.0)
-        if fit == 1:
+        if fit > BESIDE:
             why.signals[Signal.TIME] = max(why.signals.get(Signal.TIME, 0.0), 1.0 if asked.only_times else IN_TIME)
     for signal, values in ties:
         for why, tie in zip(found, values, strict=True):
@@ -144,7 +145,7 @@ def score(record: Head, why: Why) -> float:
     return (
         why.fused
         * factor
-        * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.salience)
+        * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.weight)
         * (CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * record.confidence)
     )
 

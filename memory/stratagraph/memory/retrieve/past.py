@@ -62,7 +62,9 @@ async def past_snapshot(
     by_name = await find_entities_by_name(connection, caller, sought.names, limit=most) if sought.names else []
     known = await reader.heads({id_ for id_, _ in by_name})
     named = [(id_, name) for id_, name in by_name if id_ in known and not known[id_].redacted]
-    scores, statistics = await search_words_at(connection, search, at=at, names=terms_of_names(caller, named))
+    scores, statistics = await search_words_at(
+        connection, search, at=at, valid_at=sought.valid_at, names=terms_of_names(caller, named)
+    )
     unknown = unknown_words(search.words if sought.names else (), statistics.frequencies)
     similar = await find_similar_names(connection, unknown, limit=most)
     if sought.intervals:
@@ -75,7 +77,9 @@ async def past_snapshot(
     near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
     threads = await thread_neighbours(connection, caller, near, steps=steps(len(near), most=most), types=types, now=at)
     entities = [id_ for id_, _ in named[:LINKING]]
-    links = await PastGraphReader(connection).links_of(caller, [*entities, *near[:RELATING]], at=at, fan_out=FOLLOWED)
+    links = await PastGraphReader(connection, sought.valid_at).links_of(
+        caller, [*entities, *near[:RELATING]], at=at, fan_out=FOLLOWED
+    )
     linked = selective((entity, far) for entity, far, _ in links if entity in entities)
     related: dict[UUID, list[UUID]] = {}
     for id_, far, predicate in links:
@@ -134,5 +138,7 @@ def _heads(
             fingerprint=fingerprint,
             quoted=quoted,
             is_bare=record.is_bare,
+            valid_from=record.valid_from,
+            valid_to=record.valid_to,
         )
     return heads

@@ -33,7 +33,8 @@ class RetrieveRequest:
     text of at most so many tokens.
 
     `scopes` and `max_sensitivity` can only narrow the caller's access. `as_of` asks for the answer of a past instant,
-    among records that the caller may also see now. `at_least_sequence` is the sequence of a receipt: the answer
+    among records that the caller may also see now. With `valid_at`, facts are those that held then, past ones included,
+    instead of those that hold now. `at_least_sequence` is the sequence of a receipt: the answer
     reflects that write.
     """
 
@@ -47,6 +48,7 @@ class RetrieveRequest:
     max_hops: int = 1
     context: dict[str, Any] | None = None
     as_of: datetime | None = None
+    valid_at: datetime | None = None
     at_least_sequence: str | None = None
     token_budget: int | None = None
     scopes: tuple[str, ...] | None = None

@@ -40,7 +40,7 @@ from stratagraph.memory.retrieve.question import (
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.spellings import spellings
-from stratagraph.memory.retrieve.times import TimeWords, time_words
+from stratagraph.memory.retrieve.times import EARLIEST, TimeWords, time_words
 from stratagraph.memory.retrieve.weights import (
     CANDIDATES,
     FOR_NEWEST,
@@ -177,7 +177,7 @@ class Retrieve:
                 caller=caller,
                 reader=Reader(connection, self._directory, caller, now)
                 if past is None
-                else PastReader(Past(connection, self._directory, caller), past),
+                else PastReader(Past(connection, self._directory, caller), past, request.valid_at),
                 at=past or now,
                 vector=embedded.vector,
             )
@@ -205,13 +205,18 @@ class Retrieve:
             if chosen.duplicates:
                 scores = {one.head.id: score for one, score in ranking} | scores
             roots = [one.head.id for one, _ in chosen.order[:wanted]]
+            past_roots = frozenset(
+                one.head.id
+                for one, _ in chosen.order[:wanted]
+                if not (one.head.is_current and one.head.holds_at(request.valid_at or reading.at))
+            )
             walk = await confirmed_walk(
                 self._engines,
                 connection,
                 reading.reader,
-                Walk(caller, roots, _limits(request), scores, reading.at),
+                Walk(caller, roots, _limits(request), scores, reading.at, past_roots, request.valid_at),
                 at_least=at_least,
-                past=past is not None,
+                past=past is not None or request.valid_at is not None or bool(past_roots),
             )
         records, edges = walk.records, walk.relations
         if request.min_salience is not None:
@@ -275,8 +280,10 @@ class Retrieve:
             template=template_terms(caller.tenant.index_key),
             required=required,
             intervals=times.intervals,
+            ever=[(EARLIEST, reading.at)] if times.past and not times.newest else (),
             dated=times.words,
             vector=reading.vector,
+            valid_at=request.valid_at,
         )
         connection, at = reading.connection, reading.at
         snapshot = (

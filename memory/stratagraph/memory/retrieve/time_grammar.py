@@ -1,4 +1,6 @@
-"""The grammar of times: expressions of English, and the interval that each of their matches means. Pure.
+"""The grammar of times: expressions of English, and the intervals that each of their matches means. Pure.
+
+Those of other languages are put into English first: see `time_languages`.
 
 Days begin at midnight UTC and weeks on Monday. Words that mean other things too count only where they can mean nothing
 else: "may", "march", "sun" and "second" only beside a number or another word of time. dateparser was tried: it takes
@@ -16,6 +18,7 @@ _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "augu
            "december")  # fmt: skip
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTH_OF = {name: place for place, month in enumerate(_MONTHS, 1) for name in (month, month[:3])} | {"sept": 9}
+RECURRING = 26  # of the latest days that "on Fridays" means: half a year
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {name: value for value, name in enumerate(_COUNTS, 1)} | {
     "a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3
@@ -23,17 +26,24 @@ _NUMBERS = {name: value for value, name in enumerate(_COUNTS, 1)} | {
 
 MONTH = "(?:" + "|".join(sorted(_MONTH_OF, key=len, reverse=True)) + r")\b\.?"
 _NUMBER = r"(?:\d{1,3}|(?:a )?couple of|(?:a )?few|an?|" + "|".join(_COUNTS) + ")"
-_UNIT = r"(?:minute|hour|day|week|month|quarter|year)"
+_UNIT = r"(?:minute|hour|day|week|fortnight|month|quarter|year)"
 YEAR = r"(?:19|20)\d\d"
 _DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _PART_OF_DAY = "(?: (?:early |late )?(?P<p>morning|afternoon|evening|night))?"
 _HOURS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}  # from midnight on
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _AMBIGUOUS = ("may", "mar", "march")  # months that are verbs or names, too
-_DATING = re.compile(r"\b(?:on|since|before|after|until|till|by|from|of)(?: the)? $")
+_TO = r" ?(?:-|–|to|and|until|till) ?"  # between the days of one month
+_ON = rf"(?:(?:{'|'.join(_DAYS)}|{'|'.join(f'{day[:3]}' for day in _DAYS)})\.?,? (?:the )?)?"  # the weekday of a date
+# Words before a date without a year, in English and in the other languages that write "17.3." and "17/3".
+_DATING = re.compile(
+    r"\b(?:on|since|before|after|until|till|by|from|of|am|vom|bis|seit|zum|le|du|depuis|el|del|desde|il|dal|em|dia|op"
+    r"|den|sinds)(?: the| the day of| el| den| dia)? $"
+)
 
 Interval = tuple[datetime, datetime]
-_Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], "Interval | None"]]
+Reading = Callable[[re.Match[str], datetime], "Interval | list[Interval] | None"]  # several: as many readings
+_Rule = tuple[re.Pattern[str], Reading]
 
 
 def _midnight(at: datetime) -> datetime:
@@ -41,8 +51,9 @@ def _midnight(at: datetime) -> datetime:
 
 
 def _period(unit: str, at: datetime) -> Interval:
-    """Return the minute, hour, day, week, month, quarter or year that an instant is in."""
+    """Return the minute, hour, day, week, month, quarter or year that an instant is in; of a fortnight, its week."""
     day = _midnight(at)
+    unit = "week" if unit == "fortnight" else unit
     if unit == "year":
         return _year(day.year)
     if unit == "quarter":
@@ -79,6 +90,8 @@ def _back(unit: str, number: int, now: datetime) -> datetime:
         months = now.year * 12 + now.month - 1 - number * {"month": 1, "quarter": 3, "year": 12}[unit]
         year, month = divmod(months, 12)
         return now.replace(year=year, month=month + 1, day=min(now.day, monthrange(year, month + 1)[1]))
+    if unit == "fortnight":
+        unit, number = "week", 2 * number
     return now - number * timedelta(**{f"{unit}s": 1})
 
 
@@ -106,18 +119,19 @@ def _iso(match: re.Match[str], now: datetime) -> Interval:
 def _ago(match: re.Match[str], now: datetime) -> Interval:
     unit, number = match["u"], _number(match["n"])
     start, end = _period(unit, _back(unit, number, now))
-    if unit == "day" or number == 1:
+    if unit == "day" or (number == 1 and unit != "fortnight"):
         return start, end
     # "Two weeks ago" is said of a week and a half ago.
     return start - (end - start) / 2, end + (end - start) / 2
 
 
 def _past(match: re.Match[str], now: datetime) -> Interval:
-    return _back(match["u"], _number(match["n"]), now), now
+    """Return the last so many units until now; "this past week" is the last seven days."""
+    return _back(match["u"], _number(match.groupdict().get("n") or "one"), now), now
 
 
 def _relative(match: re.Match[str], now: datetime) -> Interval:
-    number = {"last": 1, "previous": 1, "past": 1, "this": 0, "current": 0}[match["w"]]
+    number = {"last": 1, "previous": 1, "this": 0, "current": 0, "next": -1}[match["w"]]
     return _period(match["u"], _back(match["u"], number, now) if number else now)
 
 
@@ -136,10 +150,17 @@ def _part_of_day(match: re.Match[str], day: Interval) -> Interval:
 def _weekday(match: re.Match[str], now: datetime) -> Interval:
     """Return the latest such day before today, or for "this" and "on" today itself, if the part named has begun."""
     back = (now.weekday() - _DAYS.index(match["day"])) % 7
+    if match["w"] == "next":
+        return _part_of_day(match, _period("day", now + timedelta(days=7 - back)))
     if back == 0 and match["w"] not in ("this", "on"):
         back = 7
     found = _part_of_day(match, _period("day", now - timedelta(days=back)))
     return found if found[0] <= now else (found[0] - timedelta(days=7), found[1] - timedelta(days=7))
+
+
+def _weekday_of_week(match: re.Match[str], now: datetime) -> Interval:
+    monday = _relative(match, now)[0]
+    return _period("day", monday + timedelta(days=_DAYS.index(match["day"])))
 
 
 def _weekdays(match: re.Match[str], now: datetime) -> Interval:
@@ -148,13 +169,41 @@ def _weekdays(match: re.Match[str], now: datetime) -> Interval:
     return _period("day", first)[0], _period("day", last)[1]
 
 
-def _in_figures(match: re.Match[str], now: datetime) -> Interval | None:
-    """Return the date of `3.5.2026`, whose day is first, or of `3/25/2026`, if only one of the two can be a month."""
+def _every(match: re.Match[str], now: datetime) -> list[Interval]:
+    """Return the latest RECURRING of the days that "on Fridays" means, the latest first."""
+    day = _period("day", now - timedelta(days=(now.weekday() - _DAYS.index(match["day"])) % 7))
+    return [tuple(at - timedelta(weeks=back) for at in day) for back in range(RECURRING)]  # type: ignore[misc]
+
+
+def _in_figures(match: re.Match[str], now: datetime) -> list[Interval] | None:
+    """Return the date of `24.01.2024`, whose day is first, or the one or two that `12/10/2024` may mean.
+
+    `24.01.24` may be a version, unless a word of dating is before it.
+    """
     one, other, year = int(match["a"]), int(match["b"]), int(match["y"])
-    if match["s"] == "/" and one <= 12 and other <= 12 and one != other:
+    if year < 100:
+        year += 2000
+        if match["s"] == "." and not _DATING.search(match.string, max(0, match.start() - 20), match.start()):
+            return None
+    return _readings(match["s"], one, other, lambda month, day: _date(year, month, day))
+
+
+def _without_year(match: re.Match[str], now: datetime) -> list[Interval] | None:
+    """Return the latest dates that `17/03` or `17.03.` may mean; a ratio or a version has no word of dating before it.
+
+    With a slash, `17/03` is read without one, since neither a ratio nor a count begins with a zero.
+    """
+    one, other = int(match["a"]), int(match["b"])
+    has_zero = match["s"] == "/" and "0" in (match["a"][0], match["b"][0]) and len(match[0]) == 5
+    if not has_zero and not _DATING.search(match.string, max(0, match.start() - 20), match.start()):
         return None
-    day, month = (other, one) if match["s"] == "/" and other > 12 else (one, other)
-    return _date(year, month, day)
+    return _readings(match["s"], one, other, lambda month, day: _last_one(month, day, now))
+
+
+def _readings(sign: str, one: int, other: int, date_of: Callable[[int, int], Interval]) -> list[Interval]:
+    """Return the dates that two numbers may mean: the day is first; it may be second unless a dot is between them."""
+    pairs = {(other, one)} if sign == "." else {(other, one), (one, other)}
+    return [date_of(month, day) for month, day in sorted(pairs, key=lambda pair: pair != (other, one)) if month <= 12]
 
 
 def _quarter(match: re.Match[str], now: datetime) -> Interval:
@@ -167,6 +216,10 @@ def _quarter(match: re.Match[str], now: datetime) -> Interval:
 
 def _dated(match: re.Match[str], now: datetime) -> Interval | None:
     month, day = _MONTH_OF[match["m"].rstrip(".")], _day_number(match["d"])
+    if match["e"]:
+        first, last = sorted((day, _day_number(match["e"])))
+        of = _date(int(match["y"]), month, last) if match["y"] else _last_one(month, last, now)
+        return of[0].replace(day=first), of[1]
     if match["m"] in _AMBIGUOUS and match["d"].isdigit() and not match["y"]:  # "version 7 may fail", "may 2 of them"
         rest = match.string[match.end() :].lstrip()
         if not _DATING.search(match.string, max(0, match.start() - 12), match.start()) and rest[:1] not in (
@@ -202,7 +255,17 @@ def _day_back(days: int) -> Callable[[re.Match[str], datetime], Interval]:
     return lambda match, now: _part_of_day(match, _period("day", now - timedelta(days=days)))
 
 
-def _rule(pattern: str, interval_of: Callable[[re.Match[str], datetime], Interval | None]) -> _Rule:
+def _nth(match: re.Match[str], now: datetime) -> Interval:
+    """Return the latest such day of a month that has begun."""
+    day, year, month = _day_number(match["d"]), now.year, now.month
+    for back in range(3):
+        of, place = divmod(year * 12 + month - 1 - back, 12)
+        if day <= monthrange(of, place + 1)[1] and (one := _date(of, place + 1, day))[0] <= now:
+            return one
+    raise ValueError("no such day")
+
+
+def _rule(pattern: str, interval_of: Reading) -> _Rule:
     return re.compile(rf"(?<![\w.-]){pattern}(?:'s|’s)?(?![\w-])"), interval_of
 
 
@@ -213,29 +276,65 @@ RULES = (
         r"(?:[t ]\d\d:[\d:.]+(?:z|[+]\d\d:?\d\d)?)?",
         _iso,
     ),
-    _rule(rf"(?P<a>\d\d?)(?P<s>[./])(?P<b>\d\d?)(?P=s)(?P<y>{YEAR})", _in_figures),
-    _rule(rf"(?P<d>{_DAY_NUMBER})(?: of)? (?P<m>{MONTH}),?(?: (?P<y>{YEAR}))?{_PART_OF_DAY}", _dated),
-    _rule(rf"(?P<m>{MONTH}) (?:the )?(?P<d>{_DAY_NUMBER})(?:,? (?P<y>{YEAR}))?{_PART_OF_DAY}", _dated),
+    _rule(r"(?P<y>(?:19|20)\d\d)(?P<s>[/.])(?P<m>0?[1-9]|1[0-2])(?P=s)(?P<d>0?[1-9]|[12]\d|3[01])", _iso),
+    _rule(rf"(?P<a>\d\d?)(?P<s>[./-])(?P<b>\d\d?)(?P=s)(?P<y>{YEAR})", _in_figures),
+    _rule(r"(?P<a>\d\d)(?P<s>[./])(?P<b>\d\d)(?P=s)(?P<y>\d\d)(?!\.\d)", _in_figures),
+    _rule(
+        rf"{_ON}(?:(?P<e>{_DAY_NUMBER}){_TO})?(?P<d>{_DAY_NUMBER})(?: of)? (?P<m>{MONTH}),?(?: (?P<y>{YEAR}))?"
+        rf"{_PART_OF_DAY}",
+        _dated,
+    ),
+    _rule(
+        rf"{_ON}(?P<m>{MONTH}) (?:the )?(?P<d>{_DAY_NUMBER})(?:{_TO}(?P<e>{_DAY_NUMBER}))?(?:,? (?P<y>{YEAR}))?"
+        rf"{_PART_OF_DAY}",
+        _dated,
+    ),
+    _rule(r"(?P<a>\d\d?)(?P<s>/)(?P<b>\d\d?)(?!/)", _without_year),
+    _rule(r"(?P<a>\d\d?)(?P<s>\.)(?P<b>\d\d?)\.", _without_year),
     _rule(rf"(?P<m>{MONTH})(?:,| of)? (?P<y>{YEAR})", _month_of_year),
     _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? (?:ago|earlier|back)", _ago),
     _rule(rf"(?:last|past|previous) (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?", _past),
+    _rule(rf"(?:this |the )?past (?P<u>{_UNIT})", _past),
+    _rule(rf"(?:in|over|during|within|for|throughout) the last (?P<u>{_UNIT})(?! of)", _past),
+    _rule("(?:the )?last (?P<u>fortnight)", _past),
     _rule(f"day before yesterday{_PART_OF_DAY}", _day_back(2)),
     _rule(f"yesterday{_PART_OF_DAY}", _day_back(1)),
+    _rule(f"day after tomorrow{_PART_OF_DAY}", _day_back(-2)),
+    _rule(f"tomorrow{_PART_OF_DAY}", _day_back(-1)),
     _rule("last night", _night),
     _rule("(?:today|tonight|this (?:morning|afternoon|evening))", lambda _, now: _period("day", now)),
-    _rule("(?:last|this|the) weekend", _weekend),
+    _rule("(?:last|this|the|this past|past) weekend", _weekend),
     _rule(rf"(?P<u>{_UNIT}) before last", _before_last),
     _rule(rf"(?:q(?P<q>[1-4])|(?P<o>{'|'.join(_ORDINALS)}) quarter)(?:(?: of)? (?P<y>{YEAR})|(?! of))", _quarter),
     _rule(rf"(?:from|between) (?P<a>{'|'.join(_DAYS)}) (?:to|through|and) (?P<b>{'|'.join(_DAYS)})", _weekdays),
-    _rule(rf"(?P<w>last|previous|past|this|current) (?P<u>{_UNIT})", _relative),
-    _rule(rf"(?P<w>last|this|on|since|before|after|previous) (?P<day>{'|'.join(_DAYS)}){_PART_OF_DAY}", _weekday),
+    _rule(rf"(?P<day>{'|'.join(_DAYS)}) (?:of )?(?P<w>last|this|next) (?P<u>week)", _weekday_of_week),
+    _rule(rf"(?P<w>last|previous|this|current|next) (?P<u>{_UNIT})", _relative),
+    _rule(
+        rf"(?:this )?(?P<w>last|past|this|on|since|before|after|previous|next) (?P<day>{'|'.join(_DAYS)})"
+        rf"{_PART_OF_DAY}",
+        _weekday,
+    ),
+    _rule(rf"(?:on |every |each )(?P<day>{'|'.join(_DAYS)})(?:s| (?:morning|afternoon|evening|night)s)", _every),
+    _rule(rf"(?:every|each) (?P<day>{'|'.join(_DAYS)})", _every),
+    _rule(r"(?:on|since|until|by|before|after) the (?P<d>\d\d?(?:st|nd|rd|th))(?=\s*(?:[.,;?!]|$))", _nth),
     _rule(rf"(?:in|during|since|before|after|last|early|late|mid|of)[ -](?P<m>{'|'.join(_MONTHS)})", _month_alone),
     _rule(
-        rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid)[ -](?P<y>{YEAR})",
+        rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid|en|em|nel)[ -](?P<y>{YEAR})",
         lambda match, _: _year(int(match["y"])),
     ),
 )
-HINT = re.compile(r"\d|day|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|" + "|".join(_MONTHS))
+HINT = re.compile(
+    r"\d|day|tomorrow|fortnight|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|"
+    + "|".join(_MONTHS)
+)
+# A question for what was, at whatever time: "who has worked at Penhale?", "what did Ann use before?"
+PAST = re.compile(
+    r"\b(?:has|have|had|did|was|were|used to|ever|formerly|previously|in the past|earlier|once|former|previous"
+    r"|(?:who|what|which \w+) \w{2,}ed)\b"
+    r"|\b(?:war|waren|wurden?|hatten?|früher|vorher|jemals|ehemals|bisher|était|étaient|avant|jadis|autrefois|ancien"
+    r"|antes|anteriormente|alguna vez|prima|precedente|in passato|anteriormente|vroeger|eerder|ooit)\b"
+    r"|以前|之前|曾经|曾|过去|過去"
+)
 # "the last release" asks for the newest one, "the last few days" for a time, and "the last name" for neither.
 _NO_LAST = rf"(?:few|couple|several|{_NUMBER}|{_UNIT}s?|names?|words?|lines?|pages?|mile|minute|resort|chance|straw)"
 NEWEST = re.compile(

@@ -1,26 +1,28 @@
-"""Times that a question names: "last week", "in May 2023", "before the release of Kestrel 4.1". Pure.
+"""Times that a text names: "last week", "in May 2023", "before the release of Kestrel 4.1". Pure.
 
-For questions about what was recorded, in English; `time_grammar` has the expressions. The event of "before the release"
-is the record that has its words; its own date bounds the time.
+`time_grammar` has the expressions of English, and `time_languages` puts those of other languages into English. The
+event of "before the release" is the record that has its words; its own date bounds the time.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
 
 from stratagraph.memory.retrieve.question import Question
-from stratagraph.memory.retrieve.time_grammar import HINT, MONTH, NEWEST, RULES, YEAR, Interval
-from stratagraph.memory.retrieve.weights import LANDMARK
+from stratagraph.memory.retrieve.time_grammar import HINT, MONTH, NEWEST, PAST, RULES, YEAR, Interval, Reading
+from stratagraph.memory.retrieve.time_languages import in_english
+from stratagraph.memory.retrieve.weights import BESIDE, LANDMARK
 from stratagraph.store.model.analysis.lexemes import asked
 
 MAX_READ = 2_000  # characters of a question, from its beginning
-MAX_TIMES = 8  # intervals of one question
+MAX_TIMES = 32  # intervals of one question
+MAX_MATCHES = 8  # of one expression in a question
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)  # where the times before something begin
 
 _DAY, _LONGEST = timedelta(days=1), timedelta(days=31)  # lengths of an interval by which distances from it are measured
@@ -55,10 +57,11 @@ class NamedTime:
 
 @dataclass(frozen=True)  # without slots, for the cached words
 class TimeWords:
-    """The times that a question names, and whether it asks for what is newest."""
+    """The times that a question names, and whether it asks for what is newest, or for what was at any time."""
 
     times: tuple[NamedTime, ...] = ()
     newest: bool = False
+    past: bool = False
 
     @property
     def intervals(self) -> list[tuple[datetime, datetime]]:
@@ -88,10 +91,19 @@ class TimeWords:
     def fit(self, at: datetime) -> float:
         """Return how well an instant fits the times that were named, 0 to 1: 1 within one of them.
 
-        Beside an interval it is at most one half, and falls by half with each length of the interval: "last week" may
+        Beside an interval it is at most BESIDE, and falls by half with each length of the interval: "last week" may
         be said of ten days ago. Returns 0 if no time was named.
         """
         return max((_fit(one, at) for one in self.times), default=0.0)
+
+    def held(self, since: datetime | None, until: datetime | None) -> float:
+        """Return how well the times fit what held from `since` until before `until`: 1 if that covers one of them.
+
+        Where it covers a part of one, between BESIDE and 1; otherwise -1.
+        """
+        shares = [_covered(one, since or one.start, until or one.end) for one in self.times]
+        best = max(shares, default=0.0)
+        return BESIDE + (1 - BESIDE) * best if best > 0 else -1.0
 
 
 def time_words(text: str, now: datetime) -> TimeWords:
@@ -104,20 +116,33 @@ def time_words(text: str, now: datetime) -> TimeWords:
     lowered = text.lower()
     if len(lowered) != len(text):  # "İ" is two characters in lower case
         text = lowered
+    now = now.astimezone(UTC)
+    read = [*_read(lowered, now)]
+    for start, end, english in islice(in_english(lowered), MAX_TIMES):
+        read += [(start, end, intervals) for _, _, intervals in islice(_read(english, now), 1)]
+    # Of expressions that overlap, the longest is meant: "3. April 2026" is a day, and the English in it a month.
     found: list[tuple[int, NamedTime]] = []
+    for start, end, intervals in sorted(read, key=lambda one: one[0] - one[1]):
+        if "\0" not in lowered[start:end]:
+            found += [(start, NamedTime(text[start:end].strip(), *one)) for one in intervals]
+            lowered = lowered[:start] + "\0" * (end - start) + lowered[end:]
+    # Nothing has been recorded yet of the future: only a text can name it.
+    begun = sorted([one for one in found if one[1].start <= now], key=lambda one: one[0])
+    times = tuple(_ranges(text, begun)[:MAX_TIMES])
+    return TimeWords(times, newest=NEWEST.search(lowered) is not None, past=PAST.search(lowered) is not None)
+
+
+def _read(lowered: str, now: datetime) -> Iterator[tuple[int, int, list[Interval]]]:
+    """Yield where an English text in lower case names times, and which."""
     if HINT.search(lowered):
-        now = now.astimezone(UTC)
-        for rule, interval_of in RULES:
-            # Words that an earlier rule has read are blanked out, so that their parts are not read again.
-            for match in list(rule.finditer(lowered))[:MAX_TIMES]:
-                interval = _interval(interval_of, match, now)
-                if interval is not None and interval[0] < interval[1]:
-                    start, end = match.span()
-                    if interval[0] <= now:  # nothing has been recorded then yet: only a text can name it
-                        found.append((start, NamedTime(text[start:end].strip(), *interval)))
+        for rule, intervals_of in RULES:
+            for match in list(rule.finditer(lowered))[:MAX_MATCHES]:
+                start, end = match.span()
+                intervals = [one for one in _intervals(intervals_of, match, now) if one[0] < one[1]]
+                if intervals:
+                    yield start, end, intervals
+                    # Its parts are not read again.
                     lowered = lowered[:start] + "\0" * (end - start) + lowered[end:]
-    times = _ranges(text, sorted(found, key=lambda one: one[0]))[:MAX_TIMES]
-    return TimeWords(tuple(times), newest=NEWEST.search(lowered) is not None)
 
 
 def _ranges(text: str, found: Sequence[tuple[int, NamedTime]]) -> list[NamedTime]:
@@ -138,26 +163,29 @@ def _is_range(text: str, began: int, first: NamedTime, start: int) -> bool:
     return _TO.fullmatch(between) is not None and _FROM.search(text[:began].lower()) is not None
 
 
-def _interval(
-    interval_of: Callable[[re.Match[str], datetime], Interval | None], match: re.Match[str], now: datetime
-) -> Interval | None:
-    """Return the interval of a match, with a word like "before" in front of it; None for a date that does not exist."""
+def _intervals(intervals_of: Reading, match: re.Match[str], now: datetime) -> list[Interval]:
+    """Return the intervals of a match, with a word like "before" before it; none for a date that does not exist."""
     try:
-        interval = interval_of(match, now)
+        found = intervals_of(match, now)
     except (ValueError, OverflowError):
-        return None
+        return []
+    intervals = found if isinstance(found, list) else [found] if found is not None else []
     bound = _BOUND.search(match.string, max(0, match.start() - 11), match.end())
-    if interval is None or bound is None or not bound.start() <= match.start() <= bound.end():
-        return interval
+    if bound is None or not bound.start() <= match.start() <= bound.end():
+        return intervals
     if bound[1] in ("before", "until", "till"):
-        return EARLIEST, interval[0]
-    return interval[0] if bound[1] == "since" else interval[1], now + _DAY
+        return [(EARLIEST, start) for start, _ in intervals]
+    return [(start if bound[1] == "since" else end, now + _DAY) for start, end in intervals]
+
+
+def _covered(time: NamedTime, since: datetime, until: datetime) -> float:
+    return (min(until, time.end) - max(since, time.start)) / (time.end - time.start)
 
 
 def _fit(time: NamedTime, at: datetime) -> float:
     length = min(max(time.end - time.start, _DAY), _LONGEST).total_seconds()
     distance = max((time.start - at).total_seconds(), (at - time.end).total_seconds(), 0.0)
-    return 1.0 if time.start <= at < time.end else 0.5 ** (1 + distance / length)
+    return 1.0 if time.start <= at < time.end else BESIDE * 0.5 ** (distance / length)
 
 
 def with_landmarks(

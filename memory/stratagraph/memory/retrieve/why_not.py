@@ -189,6 +189,7 @@ def _reasons(
 def _lasting(record: MemoryRecord, search: Search, request: RetrieveRequest, *, existed: bool) -> Iterator[Reason]:
     """Yield the reasons that keep the record out of any answer to a request with these scopes and this instant."""
     trust, at = search.caller.trust, search.answer.at or search.at
+    valid_at = request.valid_at or at
     if not existed:
         yield Reason(
             Absence.UNKNOWN_THEN,
@@ -202,16 +203,18 @@ def _lasting(record: MemoryRecord, search: Search, request: RetrieveRequest, *, 
             Absence.SENSITIVITY,
             f"Its sensitivity is {record.sensitivity.label}; the request asks for {trust.ceiling.label} at most.",
         )
+    if search.why(record.id) is not None:
+        return  # a past fact, of a question for what held then
     if record.state not in (RecordState.ACTIVE, RecordState.CONTESTED):
         yield Reason(Absence.STATE, f"It is {record.state.label}; only current records are returned.")
-    if not record.holds_at(at):
-        is_over = record.valid_to is not None and record.valid_to <= at
+    if not record.holds_at(valid_at):
+        is_over = record.valid_to is not None and record.valid_to <= valid_at
         bound = record.valid_to if is_over else record.valid_from
         assert bound is not None
         yield Reason(
             Absence.VALIDITY,
             f"It {'held until' if is_over else 'holds only from'} {rfc3339(bound)}, and the answer is as of"
-            f" {rfc3339(at)}.",
+            f" {rfc3339(valid_at)}.",
         )
 
 

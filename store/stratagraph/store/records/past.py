@@ -163,11 +163,15 @@ class Past:
 
 
 class PastReader:
-    """Reads records and relations as of one past instant, with the methods of `Reader` that retrieval uses."""
+    """Reads records and relations as of one past instant, with the methods of `Reader` that retrieval uses.
 
-    def __init__(self, past: Past, at: datetime) -> None:
+    Current facts are those that held at `valid_at`, or else at the instant.
+    """
+
+    def __init__(self, past: Past, at: datetime, valid_at: datetime | None = None) -> None:
         self._past = past
         self._at = at
+        self._valid_at = valid_at or at
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
         """Return the records among `ids` that were current then, with their content, unlike those of `Reader.heads`."""
@@ -176,8 +180,7 @@ class PastReader:
     async def records(self, ids: Collection[UUID], *, current: bool = False) -> dict[UUID, MemoryRecord]:
         """Return the records among `ids` that existed for the caller.
 
-        With `current`, only those that were active or contested, of facts only those whose validity includes the
-        instant.
+        With `current`, only those that were active or contested, and of facts only those that held.
         """
         found = await self._past.records([Moment(id_, self._at) for id_ in ids])
         return {record.id: record for record in found.values() if not current or self._was_current(record)}
@@ -193,7 +196,7 @@ class PastReader:
         return await self._past.relations(ids, at=self._at)
 
     def _was_current(self, record: MemoryRecord) -> bool:
-        return record.state <= RecordState.CONTESTED and record.holds_at(self._at)
+        return record.state <= RecordState.CONTESTED and record.holds_at(self._valid_at)
 
 
 def _arrays(moments: Collection[Moment]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.model.enums import Curve, MemoryType
+from stratagraph.store.model.enums import Curve, MemoryType, RecordState
 from stratagraph.store.model.payloads.entity import NAMING
 from stratagraph.store.model.predicates import LINEAGE
 from stratagraph.store.model.salience import salience_at
@@ -37,6 +37,8 @@ class Head(NamedTuple):
     None for other types. `quoted` has the other terms of a fact that has all those of `template`, as a sketch or as
     `stored_sketch` reads them, and is None for other records.
     `is_bare` is that of `MemoryRecord`, but False for a sealed entity.
+    A fact holds from `valid_from` until before `valid_to`. Where these are not stated, a superseded fact, and one that
+    followed it, began at their own dates, and the former ended at the start or else the date of what took its place.
     """
 
     id: UUID
@@ -52,6 +54,40 @@ class Head(NamedTuple):
     quoted: bytes | Sketch | None = None
     is_bare: bool = False
     score: float = 0.0
+    state: int = RecordState.ACTIVE
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+    @property
+    def is_current(self) -> bool:
+        return self.state <= RecordState.CONTESTED
+
+    @property
+    def weight(self) -> float:
+        """The salience by which the record is ranked: a superseded fact counts as it did while it held."""
+        return 1.0 if self.state == RecordState.SUPERSEDED else self.salience
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether this is a fact of which is known when it began or ended."""
+        return self.valid_from is not None or self.valid_to is not None
+
+    def holds_at(self, at: datetime) -> bool:
+        return (self.valid_from is None or self.valid_from <= at) and (self.valid_to is None or at < self.valid_to)
+
+    def held(self, intervals: Iterable[tuple[datetime, datetime]], *, superseded: bool = True) -> bool:
+        """Return whether this is a fact that held at some time in one of the intervals, and was not withdrawn.
+
+        Without `superseded`, it must not have been superseded either.
+        """
+        return (
+            self.type is MemoryType.SEMANTIC
+            and self.state <= (RecordState.SUPERSEDED if superseded else RecordState.CONTESTED)
+            and any(
+                (self.valid_from is None or self.valid_from < end) and (self.valid_to is None or self.valid_to > start)
+                for start, end in intervals
+            )
+        )
 
 
 def fetching_heads(
@@ -65,15 +101,23 @@ def fetching_heads(
     template: Sequence[int],
     vector: str,
     now: datetime,
+    by_time: bool = False,
 ) -> Sending:
     """Return the statement that reads the heads of the records among `ids` that the caller may read in full.
 
     `terms` are those of the question, at most 64, and `vector` their weights, as a sparsevec. The `steps` neighbours in
     threads of each of the records `near`, in each direction, are read too, if they are current at `now` and of `types`.
     So are at most RELATED records to which callers have related each of the first RELATING of `near`, by other
-    relations than SYSTEM. `template` are at least one term, as in `Head`.
+    relations than SYSTEM. `template` are at least one term, as in `Head`. With `by_time`, facts of which the start or
+    the end is not stated have that by their dates.
     """
-    parameters = {"ids": list(ids), "terms": list(terms), "sketch": SKETCH, **_near(near, steps, types, now)}
+    parameters = {
+        "by_time": by_time,
+        "ids": list(ids),
+        "terms": list(terms),
+        "sketch": SKETCH,
+        **_near(near, steps, types, now),
+    }
     parameters |= {"template": list(template), "naming": list(NAMING), "vector": vector}
     parameters |= {"lineage": list(SYSTEM), "relating": RELATING, "followed": FOLLOWED, "related": RELATED}
     return sending("fetch_ranking", {**caller.parameters(), **parameters})
@@ -113,9 +157,9 @@ async def read_heads(connection: AsyncConnection, statement: Sending, *, now: da
 def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head]:
     """Return the heads of the rows of `fetching_heads`, keyed by id, with their salience at `now`."""
     heads = {}
-    for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *rest in rows:
-        half_life_s, min_salience, max_age_s, params, covered, score, fingerprint, quoted, is_bare, *near = rest
-        before, after, related = near
+    for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *more in rows:
+        half_life_s, min_salience, max_age_s, params, covered, score, fingerprint, quoted, is_bare, *rest = more
+        state, valid_from, valid_to, before, after, related = rest
         salience = salience_at(
             now,
             s=s,
@@ -142,5 +186,8 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
             quoted,
             bool(is_bare),
             score,
+            state,
+            valid_from,
+            valid_to,
         )
     return heads

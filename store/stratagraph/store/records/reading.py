@@ -53,27 +53,39 @@ class Reader:
         """
         if not ids:
             return {}
-        rows = await fetch(self.connection, "fetch_records", **self.caller.parameters(), ids=list(ids), at=self.now)
+        rows = await fetch(
+            self.connection, "fetch_records", **self.caller.parameters(), ids=list(ids), at=self.now, now=self.now
+        )
         if current:  # checked on the rows, because a redacted record shows neither its state nor its validity
             rows = [row for row in rows if row["is_current"] and row["holds"]]
         return {record.id: record for record in await self._records(rows, as_stored=as_stored)}
 
     async def subgraph(
-        self, ids: Collection[UUID], relations: Sequence[Row]
+        self,
+        ids: Collection[UUID],
+        relations: Sequence[Row],
+        *,
+        at: datetime | None = None,
+        past: Collection[UUID] = (),
     ) -> tuple[dict[UUID, MemoryRecord], list[Relation]]:
         """Return the current records among `ids` as `records` does, and the relations with these columns.
+
+        Facts that the caller may read in full must hold `at`, or else now. Those among `past` may be superseded, and
+        need not hold.
 
         Relations are not read: they have been found under the caller's trust, in this transaction. That ends here
         where nothing else has to be read, which spares a round trip.
         """
-        statement = sending("fetch_records", {**self.caller.parameters(), "ids": list(ids), "at": self.now})
+        statement = sending(
+            "fetch_records", {**self.caller.parameters(), "ids": list(ids), "at": at or self.now, "now": self.now}
+        )
         rows, counts = await fetch_together(
             self.connection,
             statement,
             lesson_counts(self.caller.tenant, ids),
             ends=knows_all_successors(self.caller),
         )
-        current = [row for row in rows if row["is_current"] and row["holds"]]
+        current = [row for row in rows if (row["is_current"] and row["holds"]) or row["id"] in past]
         records = counted_lessons(await self._records(current, as_stored=True), counts)
         return {record.id: record for record in records}, await self._relations(relations)
 
@@ -89,11 +101,19 @@ class Reader:
         return {record.id: record for record in await self._records(rows)}
 
     async def page(
-        self, *, types: Collection[MemoryType], scope: str | None, tag: str | None, first: int, before: UUID | None
+        self,
+        *,
+        types: Collection[MemoryType],
+        scope: str | None,
+        tag: str | None,
+        first: int,
+        before: UUID | None,
+        valid_at: datetime | None = None,
     ) -> list[MemoryRecord]:
         """Return at most `first` records visible to the caller, newest first, with ids below `before` if it is given.
 
-        An empty `types` means all types; `scope` or `tag` None means any.
+        An empty `types` means all types; `scope` or `tag` None means any. With `valid_at`, facts that did not hold then
+        are left out, if the caller may read them in full.
         """
         rows = await fetch(
             self.connection,
@@ -104,8 +124,16 @@ class Reader:
             tag=tag,
             before=before,
             first=first,
+            valid_at=valid_at,
         )
         return await self._records(rows)
+
+    async def held_at(self, ids: Collection[UUID], valid_at: datetime) -> set[UUID]:
+        """Return those among `ids` that are no facts, or facts that held then, and that the caller may read in full."""
+        parameters = {"ids": list(ids), "valid_at": valid_at}
+        return {
+            row["id"] for row in await fetch(self.connection, "find_held", **self.caller.parameters(), **parameters)
+        }
 
     async def by_handle(self, keys: Sequence[bytes], *, at: datetime | None = None) -> list[MemoryRecord]:
         """Return at most 100 records with the given handle keys (of a plan_id, skill_name or ref), newest first.

@@ -23,6 +23,8 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 -- :sketch other terms of a fact that has all terms of :template. Only records of :near have
 -- neighbours; those are fetched as the given records are, if they are of the given types and hold at :now. Of the first
 -- :relating of them, so are :related records to which they have relations other than :lineage, of the :followed heaviest.
+-- `state` is 4 for a fact that holds never. With :by_time, a superseded fact that says no start or end has those by the
+-- dates, and so has the start of one that followed it.
 -- `is_bare` is true for an entity whose payload has no keys but :naming, if it is not sealed.
 -- LIMIT 1 keeps each a look-up: for hundreds of ids, the planner reads a whole index or table of a small store.
 -- Prepared: each record is a look-up.
@@ -42,7 +44,7 @@ WITH near AS MATERIALIZED (
 )
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
   h.min_salience, h.max_age_s, h.params, h.covered, h.score, h.fingerprint, h.quoted, h.is_bare,
-  near.before, near.after, related.ids
+  h.state, h.valid_from, h.valid_to, near.before, near.after, related.ids
 FROM (
   SELECT unnest((SELECT CAST(:ids AS uuid[]))) AS id
   UNION SELECT unnest(before || after) FROM near UNION SELECT unnest(ids) FROM related
@@ -57,7 +59,10 @@ CROSS JOIN LATERAL (
   CASE WHEN r.type = 4 AND r.terms @> CAST(:template AS integer[]) THEN array_send((ARRAY(
     SELECT term FROM unnest(r.terms) AS term WHERE term <> ALL(CAST(:template AS integer[])) ORDER BY term
   ))[1:CAST(:sketch AS integer)]) END AS quoted,
-  r.type = 3 AND r.payload - CAST(:naming AS text[]) = '{}' AND position(E'\n' IN r.text) = 0 AS is_bare
+  r.type = 3 AND r.payload - CAST(:naming AS text[]) = '{}' AND position(E'\n' IN r.text) = 0 AS is_bare,
+  CASE WHEN isempty(r.validity) THEN 4 ELSE r.state END AS state,
+  CASE WHEN :by_time THEN {valid_from} ELSE lower(r.validity) END AS valid_from,
+  CASE WHEN :by_time THEN {valid_to} ELSE upper(r.validity) END AS valid_to
   FROM record r JOIN salience s ON s.tenant = r.tenant AND s.id = r.id
   WHERE r.tenant = :tenant AND r.id = asked.id
     AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
@@ -65,6 +70,49 @@ CROSS JOIN LATERAL (
 ) h
 LEFT JOIN near ON near.id = h.id
 LEFT JOIN related ON related.id = h.id
+
+-- valid_from --
+-- Fragment: since when a fact (`r`) has held: as it states, or else by its date.
+-- By its date only if it was superseded, or followed one that was in a slot with one value at a time.
+CASE WHEN lower(r.validity) IS NOT NULL THEN lower(r.validity)
+  WHEN r.type = 4 AND (r.state = 3 OR r.single_valued AND EXISTS (
+    SELECT FROM record s
+    WHERE s.tenant = r.tenant AND s.scope = r.scope AND s.sensitivity = r.sensitivity AND s.slot_key = r.slot_key
+      AND s.type = 4 AND s.state = 3 AND coalesce(lower(s.validity), s.occurred_at) < r.occurred_at))
+  THEN least(r.occurred_at, r.created_at) END
+
+-- valid_to --
+-- Fragment: until when a fact (`r`) has held: as it states, or else until another value took its place.
+CASE WHEN r.type = 4 AND r.state = 3 THEN coalesce(upper(r.validity), {superseded_from}, r.updated_at)
+  ELSE upper(r.validity) END
+
+-- held_at --
+-- Fragment: whether a record (`r`) is no fact, or a fact that held at :valid_at and was not withdrawn.
+(r.type <> 4 OR r.state <= 3 AND NOT isempty(r.validity) AND coalesce({valid_from} <= CAST(:valid_at AS timestamptz), true)
+  AND coalesce({valid_to} > CAST(:valid_at AS timestamptz), true))
+
+-- find_held --
+-- Find those of the given records that are no facts, or facts that held at :valid_at, of those that the caller may read
+-- in full.
+SELECT r.id FROM record r
+WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[])))
+  AND r.sensitivity <= :ceiling AND {held_at}
+
+-- superseded_from --
+-- Fragment: since when another value has held in the place of a superseded fact (`r`).
+-- That is the next one in its slot, if it has one at a time, or else what superseded it, as far as the caller may read
+-- that in full.
+CASE WHEN r.single_valued THEN (
+  SELECT min(coalesce(lower(s.validity), s.occurred_at)) FROM record s
+  WHERE s.tenant = r.tenant AND s.scope = r.scope AND s.sensitivity = r.sensitivity AND s.slot_key = r.slot_key
+    AND s.type = 4 AND s.state <= 3 AND coalesce(lower(s.validity), s.occurred_at) > coalesce(lower(r.validity), r.occurred_at)
+) ELSE (
+  SELECT min(coalesce(lower(s.validity), s.occurred_at)) FROM relation_in_sight e
+  JOIN record s ON s.tenant = e.tenant AND s.id = e.source
+  WHERE e.tenant = r.tenant AND e.target = r.id AND e.ended_at IS NULL
+    AND e.predicate = (SELECT p.id FROM predicate p WHERE p.tenant = r.tenant AND p.name = 'supersedes')
+    AND (:all_scopes OR s.scope = ANY(CAST(:scopes AS integer[]))) AND s.sensitivity <= :ceiling
+) END
 
 -- relations_out --
 -- Fragment: relations from a record to others that the caller may read in full, heaviest first; facts hold at :now.
@@ -118,9 +166,10 @@ r.type = ANY(CAST(:types AS smallint[])) AND r.state <= 2 AND (r.validity IS NUL
 
 -- fetch_records --
 -- Fetch records by id: in full up to the ceiling, redacted one level above it, none beyond.
--- `holds` is whether the validity includes the instant :at.
+-- `holds` is whether the validity includes the instant :at, or :now for a redacted record.
 -- Prepared: each record is a look-up.
-SELECT {record_columns}, coalesce(h.validity @> CAST(:at AS timestamptz), true) AS holds
+SELECT {record_columns}, coalesce(
+  h.validity @> CASE WHEN r.id IS NULL THEN CAST(:now AS timestamptz) ELSE CAST(:at AS timestamptz) END, true) AS holds
 FROM (SELECT DISTINCT id FROM unnest((SELECT CAST(:ids AS uuid[]))) AS given(id)) asked
   CROSS JOIN LATERAL (SELECT * FROM record_head h WHERE h.tenant = :tenant AND h.id = asked.id LIMIT 1) h
   LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
@@ -202,6 +251,7 @@ WHERE h.tenant = :tenant AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integ
   AND (CAST(:scope AS text) IS NULL
        OR h.scope = (SELECT id FROM scope WHERE scope.tenant = :tenant AND scope.name = CAST(:scope AS text)))
   AND (CAST(:tag AS text) IS NULL OR CAST(:tag AS text) = ANY(h.tags))
+  AND (CAST(:valid_at AS timestamptz) IS NULL OR r.id IS NULL OR {held_at})
 ORDER BY h.id DESC LIMIT :first
 
 -- record_columns --

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from math import ceil
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -35,6 +35,7 @@ from stratagraph.store.search.similar_names import (
 from stratagraph.store.search.vector_search import QuestionVector, VectorSearch, nearness, similarities_of
 from stratagraph.store.search.word_index import PreparedSearch, WordIndex
 from stratagraph.store.search.word_search import WordMatches, WordSearch
+from stratagraph.store.search.word_segments import Held, Interval
 
 # Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
 EXPANDED = 10
@@ -47,7 +48,8 @@ MOST_TIMED = 64  # records found by the times that a question names
 MOST_NEAR = 50  # records found by the question's vector; more if more are wanted
 NO_WORDS = PreparedSearch((), lambda _: [])  # the search of a question without words
 RECENT_WINDOW = 400  # newest readable records read, including those of other types or states
-Interval: TypeAlias = tuple[datetime, datetime]  # from the first until before the second
+_TICK = timedelta(microseconds=1)
+_LAST = datetime.max.replace(tzinfo=UTC) - _TICK
 FEW = 4  # times as many as are wanted are read first, which is enough where most are current and of the types asked for
 
 
@@ -80,9 +82,13 @@ class Sought:
 
     At most `most_by_words` records of `types` by the words of `text`, at most `most` entities with one of the `names`
     and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR records near to it, or
-    `most`. With `required`, words find only records with all of these terms. With `intervals`, their records with most
-    of the words, at least MOST_TIMED, take the place of the newest. `dated` are the words that name them, and
-    `template` terms as in `fetching_heads`.
+    `most`. With `required`, words find only records with all of these terms. `template` are terms as in
+    `fetching_heads`.
+
+    With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest, and words
+    find facts that held then, too, past ones included. `dated` are the words that name them. Without intervals, words
+    find facts that held `ever` in some, but no superseded ones. Where `valid_at` is given, facts must hold then
+    instead of now, and words find superseded ones that did.
     """
 
     text: str
@@ -95,6 +101,16 @@ class Sought:
     intervals: Sequence[Interval] = ()
     dated: Collection[str] = ()
     vector: QuestionVector | None = None
+    ever: Sequence[Interval] = ()
+    valid_at: datetime | None = None
+
+    @property
+    def held(self) -> Held:
+        """The facts that are sought besides those that hold now."""
+        if self.valid_at is not None:
+            at = min(self.valid_at, _LAST)
+            return Held([(at, at + _TICK)], superseded=True)
+        return Held(self.intervals or self.ever, superseded=bool(self.intervals))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +142,7 @@ async def present_snapshot(
     records are looked up and the relations of named entities are followed; then the heads of all are read, with their
     neighbours in threads.
     """
-    types, most, vector = sought.types, sought.most, sought.vector
+    types, most, vector, at = sought.types, sought.most, sought.vector, sought.valid_at or now
     words = WordSearch(
         caller, sought.text, types=types, limit=sought.most_by_words, required=sought.required, dated=sought.dated
     )
@@ -135,18 +151,20 @@ async def present_snapshot(
     named = by_name.found(entities)
     statistics = await words.statistics(connection, counts)
     searches = [
-        searching_named_times(sought.intervals, words.terms, types=types, now=now, limit=max(MOST_TIMED, most))
+        searching_named_times(sought.intervals, words.terms, types=types, now=at, limit=max(MOST_TIMED, most))
         if sought.intervals
-        else searching_recent(types=types, now=now, limit=most),
-        _finding_linked(caller, [id_ for id_, _ in named[:LINKING]], now=now),
+        else searching_recent(types=types, now=at, limit=most),
+        _finding_linked(caller, [id_ for id_, _ in named[:LINKING]], now=at),
         finding_similar_names(unknown_words(words.words if sought.names else (), statistics.frequencies)),
     ]
     if vector is not None:
         by_vector = VectorSearch(vector, types=types, limit=max(MOST_NEAR, most))
-        searches.append(by_vector.searching(documents=statistics.documents, now=now))
+        searches.append(by_vector.searching(documents=statistics.documents, now=at))
     by_words = NO_WORDS
     if words.has_words:
-        by_words = words.searching(statistics, index, state, now=now, names=terms_of_names(caller, named))
+        by_words = words.searching(
+            statistics, index, state, now=at, held=sought.held, names=terms_of_names(caller, named)
+        )
         searches += by_words.statements
     newest, links, alike, *found = await fetch_together(connection, *searches, meanwhile=by_words.ahead)
     linked = selective((row["entity"], row["far"]) for row in links)
@@ -169,10 +187,18 @@ async def present_snapshot(
             types=types,
             template=sought.template,
             vector=words.vector(statistics, terms_of_names(caller, named)),
-            now=now,
+            now=at,
+            by_time=bool(sought.held.intervals),
         ),
         now=now,
     )
+    if sought.held.intervals:
+        heads = {
+            id_: head
+            for id_, head in heads.items()
+            if (head.is_current and head.holds_at(at))
+            or head.held(sought.held.intervals, superseded=sought.held.superseded)
+        }
     return PresentSnapshot(
         words=words.matches(scores, statistics, [head.covered for head in heads.values()]),
         names=named,

@@ -196,14 +196,14 @@ SELECT id FROM search_named_times_at(CAST(:types AS smallint[]), CAST(:at AS tim
 -- Search records by their terms, ordered by BM25 distance.
 SELECT id, distance
 FROM search_words(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :everything, CAST(:vector AS sparsevec),
-  CAST(:types AS smallint[]), CAST(:now AS timestamptz), :history, CAST(:cap AS integer), :limit)
+  CAST(:types AS smallint[]), CAST(:now AS timestamptz), :history, CAST(:cap AS integer), :limit,
+  CAST(:since AS timestamptz[]), CAST(:until AS timestamptz[]), :superseded)
 
 -- search_words_at --
 -- Search records by their terms as they were at a past instant.
 SELECT id, distance
 FROM search_words_at(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :everything, CAST(:vector AS sparsevec),
-  CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:cap AS integer),
-  :limit)
+  CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:cap AS integer), :limit, CAST(:valid_at AS timestamptz))
 
 -- take_word_changes --
 -- Delete the first changes of a tenant; return their records, and their sums in the order of the counts' index.
@@ -247,7 +247,10 @@ FROM unnest(CAST(:ids AS uuid[])) AS asked(id) CROSS JOIN LATERAL (
 ) r
 WHERE r.terms && CAST(:terms AS integer[]) AND r.terms @> CAST(:required AS integer[]) AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[])))
   AND r.sensitivity <= :ceiling AND r.type = ANY(CAST(:types AS smallint[]))
-  AND (:history OR (r.state <= 2 AND (r.validity IS NULL OR r.validity @> CAST(:now AS timestamptz))))
+  AND (:history OR (r.state <= 2 AND (r.validity IS NULL OR r.validity @> CAST(:now AS timestamptz)))
+    OR (r.type = 4 AND r.state <= CASE WHEN :superseded THEN 3 ELSE 2 END AND EXISTS (
+      SELECT FROM unnest(CAST(:since AS timestamptz[]), CAST(:until AS timestamptz[])) AS p(since, until)
+      WHERE r.validity && tstzrange(p.since, p.until))))
 
 -- fetch_words_of_records --
 -- Fetch what the word index has of records. Times are in microseconds since 1970; nothing holds at an empty validity.

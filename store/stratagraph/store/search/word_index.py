@@ -31,10 +31,12 @@ from stratagraph.store.postgres.queries import Row, sending
 from stratagraph.store.search.word_segments import (
     ENTRY,
     MAX_RECORDS,
+    NONE_HELD,
     STEPS,
     Access,
     Block,
     Head,
+    Held,
     Numbers,
     Postings,
     Readable,
@@ -128,12 +130,13 @@ class WordIndex:
         types: Sequence[int],
         now: datetime,
         history: bool,
+        held: Held = NONE_HELD,
         limit: int,
         required: Sequence[int] = (),
     ) -> PreparedSearch:
         """Return the search for the `limit` readable records with the highest scores above 0.
 
-        With `required`, only records with all of these terms are found.
+        With `required`, only records with all of these terms are found. For `history` and `held` see `WordSearch`.
         `state` is the row of `reading`, of the same snapshot; `weights` are those of the terms. Equal scores are
         ordered by id. It needs no statement if nothing has changed and its blocks are in memory.
         """
@@ -145,12 +148,12 @@ class WordIndex:
         changed: list[UUID] = list(set(state["changed"]))
         weights = dict.fromkeys(required, 0.0) | dict(weights)
         pieces, missing = self._look_up(segments, weights)
-        access = self._access(caller, types, history=history)
+        access = self._access(caller, types, history=history, facts=held.superseded)
 
         @cache
         def best() -> list[tuple[UUID, float]]:
             at = None if history else microseconds(now)
-            sources = _sources(segments, pieces, weights, access, changed=changed, at=at, required=required)
+            sources = _sources(segments, pieces, weights, access, changed=changed, at=at, held=held, required=required)
             return best_matches(sources, list(weights.values()), limit)
 
         def found(results: Sequence[Sequence[Row]]) -> list[tuple[UUID, float]]:
@@ -167,7 +170,9 @@ class WordIndex:
         statements: list[Sending] = []
         if changed:
             statements.append(
-                _fetching_changed(caller, changed, weights, types=types, now=now, history=history, required=required)
+                _fetching_changed(
+                    caller, changed, weights, types=types, now=now, history=history, held=held, required=required
+                )
             )
         if missing:
             wanted = {id_ for id_, bucket in missing if bucket < 0}
@@ -236,14 +241,14 @@ class WordIndex:
             self._buckets.pop(gone, None)
         self._segments[tenant] = segments
 
-    def _access(self, caller: Caller, types: Sequence[int], *, history: bool) -> Access:
-        key = (caller.scopes, caller.ceiling, tuple(types), history)
+    def _access(self, caller: Caller, types: Sequence[int], *, history: bool, facts: bool) -> Access:
+        key = (caller.scopes, caller.ceiling, tuple(types), history, facts)
         if key not in self._accesses:
             if len(self._accesses) >= MAX_ACCESSES:
                 self._accesses.clear()
             scopes = None if caller.scopes is None else np.array(sorted(caller.scopes), np.int32)
             self._next_access += 1
-            self._accesses[key] = Access(self._next_access, scopes, int(caller.ceiling), tuple(types), history)
+            self._accesses[key] = Access(self._next_access, scopes, int(caller.ceiling), tuple(types), history, facts)
         return self._accesses[key]
 
 
@@ -255,9 +260,11 @@ def _sources(
     *,
     changed: Iterable[UUID],
     at: int | None,
+    held: Held,
     required: Sequence[int],
 ) -> list[Source]:
-    """Return the segments with readable records, without those that were removed or changed, or do not hold `at`.
+    """Return the segments with readable records, without those that were removed or changed, or neither hold `at` nor
+    in one of the intervals `held`.
 
     With `required`, each is limited to its records with all of these terms.
     """
@@ -272,7 +279,9 @@ def _sources(
             continue
         excluded = [removed.positions, head.positions_of(high, low)]
         if at is not None:
-            excluded.append(head.invalid(at))
+            excluded.append(
+                head.invalid([(at, at + 1), *((microseconds(a), microseconds(b)) for a, b in held.intervals)])
+            )
         blocks = [(term, pieces[segment.id, term & segment.buckets - 1]) for term in terms]
         postings = [block.postings(term) for term, block in blocks if isinstance(block, Block)]
         within = None
@@ -291,6 +300,7 @@ def _fetching_changed(
     types: Sequence[int],
     now: datetime,
     history: bool,
+    held: Held,
     required: Sequence[int],
 ) -> Sending:
     """Return the statement that fetches the words of the records which changed since the index was written."""
@@ -301,6 +311,7 @@ def _fetching_changed(
         "types": list(types),
         "now": now,
         "history": history,
+        **held.parameters,
     }
     return sending("fetch_changed_words", {**caller.parameters(), **parameters}, binary=True)
 

@@ -43,6 +43,7 @@ from stratagraph.store.model.words import (
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 from stratagraph.store.search.word_index import PreparedSearch, WordIndex
+from stratagraph.store.search.word_segments import NONE_HELD, Held
 
 LARGE_STORE = 1_000  # readable records, of which those of the last seconds are a small part
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
@@ -185,16 +186,18 @@ class WordSearch:
         *,
         now: datetime,
         history: bool = False,
+        held: Held = NONE_HELD,
         names: Collection[int] = (),
     ) -> PreparedSearch:
         """Return the search for the best records; `state` is the row of `index.reading`, read in this transaction.
 
         The terms `names` find records as the others do, but have less weight in the scores: see `word_shares`. With
-        `history`, superseded and retracted records are included.
+        `history`, superseded and retracted records are included. With `held`, so are facts that
+        are past or have not begun.
         """
         shares = self.shares(names)
         if not index.is_current(state):
-            parameters = {**self.parameters(statistics, shares), "now": now, "history": history}
+            parameters = {**self.parameters(statistics, shares), "now": now, "history": history, **held.parameters}
             return PreparedSearch((sending("search_words", parameters),), lambda results: _scores_of(results[0]))
         return index.searching(
             self._caller,
@@ -203,6 +206,7 @@ class WordSearch:
             types=self._types,
             now=now,
             history=history,
+            held=held,
             limit=self._limit,
             required=self._required,
         )
@@ -322,6 +326,7 @@ async def search_all_words(
         history=False,
         cap=None,
         limit=limit,
+        **NONE_HELD.parameters,
     )
     return [row["id"] for row in rows]
 
@@ -331,9 +336,12 @@ async def search_words_at(
     search: WordSearch,
     *,
     at: datetime,
+    valid_at: datetime | None = None,
     names: Collection[int] = (),
 ) -> tuple[list[tuple[UUID, float]], WordStatistics]:
     """Return the ids and BM25 scores of the best records that were current at `at`, best first, and the statistics.
+
+    Facts must hold at `valid_at`, or else then.
 
     The caller must be able to read them in full then and now. The frequencies of words are those of the present
     readable records, which changes the scores slightly and never the set of matches.
@@ -342,7 +350,8 @@ async def search_words_at(
         return [], WordStatistics(documents=0, frequencies={})
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
-    rows = await fetch(connection, "search_words_at", **search.parameters(statistics, search.shares(names)), at=at)
+    parameters = search.parameters(statistics, search.shares(names))
+    rows = await fetch(connection, "search_words_at", **parameters, at=at, valid_at=valid_at)
     return _scores_of(rows), statistics
 
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stratagraph.store.model.enums import MemoryType
 
 MAX_RECORDS = 65_535  # in one segment; positions are 16-bit numbers
 BLOCK_POSTINGS = 256  # in one block, about: 1.5 kB, of which four fit on a page
@@ -31,6 +33,31 @@ _BOUNDED = np.dtype([("position", "<i4"), ("since", "<i8"), ("until", "<i8")])
 
 Numbers = NDArray[Any]
 _NOTHING: Numbers = np.empty(0, np.int64)
+
+
+Interval: TypeAlias = tuple[datetime, datetime]  # from the first until before the second
+
+
+class Held(NamedTuple):
+    """Facts that are wanted besides those that hold now: they held at some time in one of the intervals.
+
+    With `superseded`, superseded ones are included, and in a search by words those of them that held at other times.
+    """
+
+    intervals: Sequence[Interval] = ()
+    superseded: bool = False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by which statements take these."""
+        return {
+            "since": [since for since, _ in self.intervals],
+            "until": [until for _, until in self.intervals],
+            "superseded": self.superseded,
+        }
+
+
+NONE_HELD = Held()
 
 
 def microseconds(at: datetime) -> int:
@@ -146,6 +173,7 @@ class Readable:
 class Access:
     """The records that a search may read: those of scopes (None: of all) and levels, of types, and past ones if asked.
 
+    With `facts`, past ones of facts alone.
     Scopes are ascending. `key` is equal for equal accesses of a process.
     """
 
@@ -154,6 +182,7 @@ class Access:
     ceiling: int
     types: tuple[int, ...]
     history: bool
+    facts: bool
 
 
 class Head:
@@ -206,7 +235,7 @@ class Head:
         within = groups[places]
         reads = (within["level"] <= access.ceiling) & np.isin(within["type"], access.types)
         if not access.history:
-            reads &= within["past"] == 0
+            reads &= (within["past"] == 0) | (access.facts & (within["type"] == int(MemoryType.SEMANTIC)))
         chosen = np.zeros(len(groups), bool)
         chosen[places[reads]] = True
         edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))
@@ -231,12 +260,15 @@ class Head:
         before = np.cumsum(lengths) - lengths
         return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
-    def invalid(self, at: int) -> Numbers:
-        """Return the positions of the facts that do not hold at an instant, in microseconds since 1970."""
+    def invalid(self, intervals: Sequence[tuple[int, int]]) -> Numbers:
+        """Return the positions of the facts that hold in none of some intervals, in microseconds since 1970."""
         bounded = self._bounded
         if not len(bounded):
             return _NOTHING
-        return bounded["position"][(bounded["since"] > at) | (bounded["until"] <= at)]
+        outside = np.ones(len(bounded), bool)
+        for since, until in intervals:
+            outside &= (bounded["since"] >= until) | (bounded["until"] <= since)
+        return bounded["position"][outside]
 
     def positions_of(self, high: Numbers, low: Numbers) -> Numbers:
         """Return the positions of those of the given ids, in halves, that are in the segment."""

@@ -196,13 +196,22 @@ def _may_expand(caller: Caller, acl: int) -> bool:
 
 
 class SqlGraphReader:
-    """The engine in Postgres, which is always available and always current."""
+    """The engine in Postgres, which is always available and always current.
+
+    With `valid_at`, facts that the caller may read in full must hold then, and only redacted ones at the instant asked.
+    """
 
     name = "sql"
 
-    def __init__(self, database: Database | None = None, connection: AsyncConnection | None = None) -> None:
+    def __init__(
+        self,
+        database: Database | None = None,
+        connection: AsyncConnection | None = None,
+        valid_at: datetime | None = None,
+    ) -> None:
         self._database = database
         self._connection = connection
+        self._valid_at = valid_at
 
     async def edges_of(
         self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
@@ -213,8 +222,8 @@ class SqlGraphReader:
         async with self._database.reading(caller.bounds) as connection:
             return await self._edges_of(connection, caller, frontier, at, fan_out, history)
 
-    @staticmethod
     async def _edges_of(
+        self,
         connection: AsyncConnection,
         caller: Caller,
         frontier: Sequence[UUID],
@@ -222,7 +231,8 @@ class SqlGraphReader:
         fan_out: int,
         history: bool,
     ) -> list[Edge]:
-        parameters = {"frontier": list(frontier), "at": at, "fan_out": fan_out, "history": history}
+        parameters = {"frontier": list(frontier), "fan_out": fan_out, "history": history}
+        parameters |= {"at": self._valid_at or at, "now": at}
         statement = sending("edges_of", {**caller.parameters(), **parameters})
         rows = await fetch_tuples(connection, statement)
         return [

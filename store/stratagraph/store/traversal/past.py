@@ -20,8 +20,9 @@ class PastGraphReader:
 
     name = "sql"
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, valid_at: datetime | None = None) -> None:
         self._connection = connection
+        self._valid_at = valid_at
 
     async def edges_of(
         self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
@@ -48,6 +49,7 @@ class PastGraphReader:
             **caller.parameters(),
             frontier=list(frontier),
             at=at,
+            valid_at=self._valid_at or at,
             fan_out=fan_out,
             newest_state=int(RecordState.RETRACTED if history else RecordState.CONTESTED),
             history=history,

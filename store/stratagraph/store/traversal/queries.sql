@@ -27,7 +27,8 @@ FROM unnest(CAST(:ids AS uuid[])) AS near(id)
 -- edges_of --
 -- Fetch the heaviest edges of each frontier record, per direction, whose far end is visible (in full or redacted).
 -- Edges to redacted records are read only where those to records in full are fewer than :fan_out, and then fill the
--- rest: a LIMIT of 0 reads nothing. With :history, far ends that are not current are included.
+-- rest: a LIMIT of 0 reads nothing. With :history, far ends that are not current are included. Those in full hold at :at,
+-- redacted ones at :now: asked for at many instants, they would tell their validity.
 -- Prepared: each record of the frontier is a look-up in the same indexes.
 SELECT near.id AS near, e.id, e.far, e.weight, e.acl, e.predicate, e.created_at, e.outgoing
 FROM unnest((SELECT CAST(:frontier AS uuid[]))) AS near(id)
@@ -45,7 +46,8 @@ CROSS JOIN LATERAL (
     FROM relation_in_sight e
     WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
       AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity = :ceiling + 1
-      AND {target_may_be_seen} AND (:history OR NOT e.target_past AND {target_may_hold}) AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
+      AND {target_may_be_seen} AND (:history OR NOT e.target_past AND (e.target_until IS NULL OR e.target_until > CAST(:now AS timestamptz)))
+      AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:now AS timestamptz), true))
     ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
   UNION ALL
   (WITH in_full AS MATERIALIZED (
@@ -61,14 +63,15 @@ CROSS JOIN LATERAL (
     FROM relation_in_sight e
     WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
       AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity = :ceiling + 1
-      AND {source_may_be_seen} AND (:history OR NOT e.source_past AND {source_may_hold}) AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
+      AND {source_may_be_seen} AND (:history OR NOT e.source_past AND (e.source_until IS NULL OR e.source_until > CAST(:now AS timestamptz)))
+      AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:now AS timestamptz), true))
     ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
 ) e
 
 -- edges_of_at --
 -- Fetch the heaviest edges of each frontier record as of an instant, per direction.
 -- The relation must have existed then. The far end must have been in a state up to :newest_state then, and have held
--- at the instant unless :history; the caller must be able to read it in full then and now.
+-- at :valid_at unless :history; the caller must be able to read it in full then and now.
 -- Prepared: relations are found by the indexes of their ends, and planning takes twice as long as reading them.
 WITH ended AS MATERIALIZED (
   SELECT id, source, target, weight, created_at, predicate FROM relation_in_sight
@@ -91,11 +94,11 @@ CROSS JOIN LATERAL (
    JOIN record r ON r.tenant = :tenant AND r.id = e.far
    WHERE e.created_at <= :at AND r.created_at <= :at
      AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
-     AND (r.updated_at <= :at AND r.state <= :newest_state AND (:history OR coalesce(r.validity @> CAST(:at AS timestamptz), true))
+     AND (r.updated_at <= :at AND r.state <= :newest_state AND (:history OR coalesce(r.validity @> CAST(:valid_at AS timestamptz), true))
        OR r.updated_at > :at AND EXISTS (
        SELECT FROM record_history h
        WHERE h.tenant = r.tenant AND h.id = r.id AND h.from_at <= :at AND h.to_at > :at AND h.state <= :newest_state
-         AND (:history OR coalesce(coalesce(h.validity, r.validity) @> CAST(:at AS timestamptz), true))
+         AND (:history OR coalesce(coalesce(h.validity, r.validity) @> CAST(:valid_at AS timestamptz), true))
          AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling))
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
   UNION ALL
@@ -109,11 +112,11 @@ CROSS JOIN LATERAL (
    JOIN record r ON r.tenant = :tenant AND r.id = e.far
    WHERE e.created_at <= :at AND r.created_at <= :at
      AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
-     AND (r.updated_at <= :at AND r.state <= :newest_state AND (:history OR coalesce(r.validity @> CAST(:at AS timestamptz), true))
+     AND (r.updated_at <= :at AND r.state <= :newest_state AND (:history OR coalesce(r.validity @> CAST(:valid_at AS timestamptz), true))
        OR r.updated_at > :at AND EXISTS (
        SELECT FROM record_history h
        WHERE h.tenant = r.tenant AND h.id = r.id AND h.from_at <= :at AND h.to_at > :at AND h.state <= :newest_state
-         AND (:history OR coalesce(coalesce(h.validity, r.validity) @> CAST(:at AS timestamptz), true))
+         AND (:history OR coalesce(coalesce(h.validity, r.validity) @> CAST(:valid_at AS timestamptz), true))
          AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling))
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
 ) e

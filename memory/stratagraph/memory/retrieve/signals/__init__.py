@@ -22,7 +22,7 @@ class Role(Enum):
 
     MATCH = auto()  # added up, in the unit of BM25, and divided by the best sum
     NEARNESS = auto()  # from 0 to 1, beside the matches
-    BOOST = auto()  # from 0 to 1, times what matches and nearness give
+    BOOST = auto()  # from -1 to 1, times what matches and nearness give
     TIE = auto()  # from 0 to 1, of records that others made candidates
 
 

@@ -1,6 +1,10 @@
+-- Current records that hold `at`, with `history` all; and facts, superseded ones if asked, that held in one of the
+-- intervals from `since` until before `until`.
+
 CREATE OR REPLACE FUNCTION search_words(
   any_of integer[], all_of integer[], everything boolean, vector sparsevec, types smallint[], at timestamptz,
-  history boolean, cap integer, most integer
+  history boolean, cap integer, most integer, since timestamptz[] DEFAULT '{}', until timestamptz[] DEFAULT '{}',
+  superseded boolean DEFAULT false
 ) RETURNS TABLE (id uuid, distance float8)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
 SET search_path = {search_path} SET enable_seqscan = off SET enable_indexscan = off AS $function$
@@ -28,7 +32,9 @@ BEGIN
     )
     SELECT f.id, f.impacts <#> $5 AS distance FROM found f
     WHERE f.tenant = $1 AND f.type = ANY ($6)
-      AND ($7 OR (f.state <= 2 AND (f.validity IS NULL OR f.validity @> $8)))
+      AND ($7 OR (f.state <= 2 AND (f.validity IS NULL OR f.validity @> $8))
+        OR (f.type = 4 AND f.state <= CASE WHEN $13 THEN 3 ELSE 2 END AND EXISTS (
+          SELECT FROM unnest($11, $12) AS p(since, until) WHERE f.validity && tstzrange(p.since, p.until))))
     ORDER BY distance, f.id LIMIT $9
   $query$, array_to_string(ARRAY[
       CASE WHEN everything OR NOT caller_has_all_scopes() OR caller_ceiling() < 4 THEN
@@ -36,5 +42,5 @@ BEGIN
       '(' || array_to_string(conditions, ' OR ') || ')'
     ], ' AND '))
   USING caller_tenant(), caller_has_all_scopes(), caller_scopes(), caller_ceiling(), vector, types, history, at, most,
-    cap;
+    cap, search_words.since, search_words.until, superseded;
 END $function$;

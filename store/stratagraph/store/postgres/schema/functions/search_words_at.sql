@@ -1,6 +1,7 @@
 CREATE OR REPLACE FUNCTION search_words_at(
   any_of integer[], all_of integer[], everything boolean, vector sparsevec, types smallint[], at timestamptz,
-  cap integer, most integer
+  cap integer, most integer,
+  valid_at timestamptz DEFAULT NULL
 ) RETURNS TABLE (id uuid, distance float8)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200 SET search_path = {search_path} AS $function$
 DECLARE
@@ -30,7 +31,7 @@ BEGIN
       FROM %3$s
     ), found AS (
       SELECT u.id, u.impacts FROM unchanged u
-      WHERE u.updated_at <= $7 AND u.state <= 2 AND u.type = ANY ($6) AND (u.validity IS NULL OR u.validity @> $7)
+      WHERE u.updated_at <= $7 AND u.state <= 2 AND u.type = ANY ($6) AND (u.validity IS NULL OR u.validity @> $10)
       UNION ALL
       SELECT c.id, c.impacts FROM changed c
       WHERE c.from_at <= $7 AND c.to_at > $7
@@ -38,7 +39,7 @@ BEGIN
         AND EXISTS (
           SELECT FROM record r WHERE r.tenant = c.tenant AND r.id = c.id AND r.updated_at > $7
             AND ($2 OR r.scope = ANY ($3)) AND r.sensitivity <= $4
-            AND coalesce(coalesce(c.validity, r.validity) @> $7, true))
+            AND coalesce(coalesce(c.validity, r.validity) @> $10, true))
     )
     SELECT f.id, f.impacts <#> $5 AS distance FROM found f ORDER BY distance, f.id LIMIT $8
   $query$, mask, candidates, CASE WHEN everything
@@ -46,5 +47,6 @@ BEGIN
       '(SELECT x.tenant, x.id FROM record x WHERE %s AND x.updated_at > $7 LIMIT $9) x'
       ' JOIN record_history h ON h.tenant = x.tenant AND h.id = x.id', mask)
     ELSE format('record_history h WHERE %s AND %s', replace(mask, 'x.', 'h.'), replace(candidates, 'x.', 'h.')) END)
-  USING caller_tenant(), caller_has_all_scopes(), caller_scopes(), caller_ceiling(), vector, types, at, most, cap;
+  USING caller_tenant(), caller_has_all_scopes(), caller_scopes(), caller_ceiling(), vector, types, at, most, cap,
+    coalesce(valid_at, at);
 END $function$;
