@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from fastembed import TextEmbedding
 
 # Of the texts that the model computes at a time: their number times the length of the longest, which pads the others.
-# Measured with all-MiniLM-L6-v2, whose 256 tokens are about 1,000 characters: larger batches leave the processor's cache.
+# Measured with all-MiniLM-L6-v2, whose 256 tokens are about 1,000 characters: larger batches leave the processor's
+# cache.
 BATCH_CHARACTERS = 1_200
 LONGEST = 1_000  # characters beyond which most models do not read a text
 MOST_THREADS = 4  # that embed records side by side, if there are so many cores
