@@ -83,6 +83,7 @@ def welcome(settings: Settings, url: str | None, mirror: str | None) -> None:
         lines.append("Callers   single-user mode: any caller on this machine, without a credential")
     else:
         lines.append("Callers   need an API key: `stratagraph token create NAME --access write`")
+    lines += _meaning(settings)
     if url is not None:
         lines += [
             "",
@@ -91,3 +92,18 @@ def welcome(settings: Settings, url: str | None, mirror: str | None) -> None:
             '  .venv/bin/stratagraph ask "what changed most recently?"',
         ]
     people.print(Panel("\n".join(lines), title="Stratagraph is ready", title_align="left"), highlight=False)
+
+
+def _meaning(settings: Settings) -> list[str]:
+    """Return the line about finding records by meaning: with what, or once how to begin with it."""
+    from stratagraph.service.embedders.choice import local_directory
+    from stratagraph.service.embedders.fetched import is_installed, suggest_once
+
+    if settings.embedder == "openai":
+        return [f"Meaning   {settings.embedder_model} at STRATAGRAPH_EMBEDDER_URL"]
+    if (directory := local_directory(settings)) is not None:
+        return [f"Meaning   {directory.name}, a local model"]
+    if settings.embedder == "off" or not suggest_once(settings.cache_dir):
+        return []
+    extra = "" if is_installed() else "`pip install 'stratagraph[fastembed]'`, then "
+    return [f"Meaning   off; to find records by meaning too: {extra}`stratagraph embedder fetch` (90 MB, once)"]

@@ -55,7 +55,7 @@ class LocalModel:
                 "STRATAGRAPH_EMBEDDER=fastembed needs the extra `fastembed`: install stratagraph[fastembed]"
             ) from error
         self._directory = directory
-        found = next((name for name in _MODEL_FILES if (directory / name).is_file()), None)
+        found = model_file(directory)
         missing = [name for name in NEEDED if not (directory / name).is_file()]
         if found is None or missing:
             raise Misconfigured(
@@ -154,6 +154,11 @@ class LocalModel:
                 f"The model in {self._directory} cannot be loaded ({type(error).__name__}): check"
                 " STRATAGRAPH_EMBEDDER_DIR"
             ) from error
+
+
+def model_file(directory: Path) -> str | None:
+    """Return the name of the model's file in its directory; None if there is none."""
+    return next((name for name in _MODEL_FILES if (directory / name).is_file()), None)
 
 
 def _digest(directory: Path, file: str) -> str:
