@@ -90,7 +90,7 @@ SELECT id, name, dimensions, state, nonce, after_tenant, after_id, records, look
 FROM embedding_model ORDER BY id
 
 -- list_older_records --
--- List the keys of the next records to look at for a model, each tenant's newest first: keys begin with the time of writing.
+-- List the keys of the next records to look at for a model, each tenant's newest first: keys begin with the time.
 SELECT tenant, id FROM record
 WHERE CAST(:after_tenant AS bigint) IS NULL OR (tenant, id) < (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
 ORDER BY tenant DESC, id DESC LIMIT :limit
