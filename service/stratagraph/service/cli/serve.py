@@ -83,7 +83,8 @@ def welcome(settings: Settings, url: str | None, mirror: str | None) -> None:
         lines.append("Callers   single-user mode: any caller on this machine, without a credential")
     else:
         lines.append("Callers   need an API key: `stratagraph token create NAME --access write`")
-    lines += _meaning(settings)
+    if url is not None:
+        lines += _meaning(settings)
     if url is not None:
         lines += [
             "",
