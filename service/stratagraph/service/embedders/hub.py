@@ -76,7 +76,7 @@ def find_model(name: str) -> HubModel:
     from huggingface_hub import HfApi, constants
 
     listed, takes_first = _listed(name)
-    endpoint = os.environ.get("HF_ENDPOINT") or constants.ENDPOINT
+    endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
     repository = listed.sources.hf or ""
     try:
         info = HfApi(endpoint=endpoint).model_info(repository, files_metadata=True, timeout=TIMEOUT.read)

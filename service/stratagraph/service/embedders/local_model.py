@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BATCH_CHARACTERS = 1_200
 LONGEST = 1_000  # characters beyond which most models do not read a text
 MOST_THREADS = 4  # that embed records side by side, if there are so many cores
-NICENESS = 10  # of these threads: on a machine that is busy, answers come first
+NICENESS = 15  # of these threads: on a machine that is busy, answers come first
 NEEDED = ("config.json", "tokenizer.json", "tokenizer_config.json")
 _MODEL_FILES = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx")
 _WEIGHTS = ("_data", ".data")  # what exports add to the name of a model's file for its weights, where they are large
