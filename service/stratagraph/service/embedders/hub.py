@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from stratagraph.service.embedders.fetched import FetchFailed, describe, staging
+from stratagraph.service.embedders.fetched import FetchFailed, describe, fetched_model, staging
 from stratagraph.service.embedders.local_model import NEEDED
 from stratagraph.store.model.errors import InvalidInput
 
@@ -109,15 +109,21 @@ def find_model(name: str) -> HubModel:
 def fetch(model: HubModel, cache_dir: Path, received: Received) -> None:
     """Download the files of a model into the cache; `received` is called with the number of bytes of each part.
 
-    Files, and parts of files, of a fetch that was broken off are kept. Raises FetchFailed.
+    Files, and parts of files, of a fetch that was broken off are kept, and nothing is downloaded if the model is in the
+    cache as it is on the hub. Raises FetchFailed.
     """
+    name = model.name.rpartition("/")[2]
+    former = fetched_model(cache_dir)
+    if former is not None and former.name == name and all(file.matches(former / file.name) for file in model.files):
+        received(model.size)
+        return
     from huggingface_hub import get_token
 
     headers = {"Accept-Encoding": "identity"}
     if token := get_token():
         headers["Authorization"] = f"Bearer {token}"
     with (
-        staging(cache_dir, model.name.rpartition("/")[2]) as directory,
+        staging(cache_dir, name) as directory,
         httpx.Client(headers=headers, timeout=TIMEOUT, follow_redirects=True) as client,
     ):
         for file in model.files:
