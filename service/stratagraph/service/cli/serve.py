@@ -98,7 +98,8 @@ def welcome(settings: Settings, url: str | None, mirror: str | None) -> None:
 def _meaning(settings: Settings) -> list[str]:
     """Return the line about finding records by meaning: with what, or once how to begin with it."""
     from stratagraph.service.embedders.choice import local_directory
-    from stratagraph.service.embedders.fetched import is_installed, suggest_once
+    from stratagraph.service.embedders.fetched import suggest_once
+    from stratagraph.service.embedders.local_model import is_installed
 
     if settings.embedder == "openai":
         return [f"Meaning   {settings.embedder_model} at STRATAGRAPH_EMBEDDER_URL"]

@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from stratagraph.memory.embedding.embedder import Embedder
-from stratagraph.service.embedders.fetched import fetched_model, is_installed
+from stratagraph.service.embedders.fetched import fetched_model
+from stratagraph.service.embedders.local_model import LocalModel, is_installed
 from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import Misconfigured
 
@@ -15,7 +16,7 @@ from stratagraph.store.model.errors import Misconfigured
 async def open_embedder(stack: AsyncExitStack, settings: Settings) -> Embedder | None:
     """Return the embedder that is used, which `stack` closes; None without one.
 
-    Raises Misconfigured if it cannot be used as they say.
+    Raises Misconfigured if it cannot be used as the settings say.
     """
     if settings.embedder == "openai":
         from stratagraph.service.embedders.endpoint import EmbeddingEndpoint
@@ -32,8 +33,6 @@ async def open_embedder(stack: AsyncExitStack, settings: Settings) -> Embedder |
             )
         )
     if (directory := local_directory(settings)) is not None:
-        from stratagraph.service.embedders.local_model import LocalModel
-
         return await stack.enter_async_context(await asyncio.to_thread(LocalModel, directory))
     return None
 

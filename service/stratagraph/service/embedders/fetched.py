@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from collections.abc import Iterator
@@ -20,11 +19,6 @@ class FetchFailed(StratagraphError):
 
     code = "UNAVAILABLE"
     retryable = True
-
-
-def is_installed() -> bool:
-    """Return whether the extra `fastembed` is installed."""
-    return importlib.util.find_spec("fastembed") is not None
 
 
 def fetched_model(cache_dir: Path) -> Path | None:

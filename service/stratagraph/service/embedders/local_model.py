@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib.util
 import json
 import os
 import sys
@@ -48,12 +49,8 @@ class LocalModel:
     """
 
     def __init__(self, directory: Path) -> None:
-        try:
-            import fastembed  # noqa: F401 - it takes a second, and only this embedder needs it
-        except ImportError as error:
-            raise Misconfigured(
-                "STRATAGRAPH_EMBEDDER=fastembed needs the extra `fastembed`: install stratagraph[fastembed]"
-            ) from error
+        if not is_installed():
+            raise Misconfigured("A local embedder needs the extra `fastembed`: install stratagraph[fastembed]")
         self._directory = directory
         found = model_file(directory)
         missing = [name for name in NEEDED if not (directory / name).is_file()]
@@ -154,6 +151,11 @@ class LocalModel:
                 f"The model in {self._directory} cannot be loaded ({type(error).__name__}): check"
                 " STRATAGRAPH_EMBEDDER_DIR"
             ) from error
+
+
+def is_installed() -> bool:
+    """Return whether the extra `fastembed` is installed; importing it would take a second."""
+    return importlib.util.find_spec("fastembed") is not None
 
 
 def model_file(directory: Path) -> str | None:
