@@ -86,7 +86,7 @@ def _json(directory: Path, arguments: list[str]) -> Any:
 
 def _environment(directory: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATAGRAPH_")}
-    return kept | {"STRATAGRAPH_DATA_DIR": str(directory)}
+    return kept | {"STRATAGRAPH_DATA_DIR": str(directory), "STRATAGRAPH_EMBEDDER": "off"}
 
 
 if __name__ == "__main__":

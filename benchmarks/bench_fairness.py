@@ -141,6 +141,7 @@ async def service(url: str, directory: Path, **settings: str) -> AsyncIterator[t
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     given = {"database_url": url, "data_dir": str(directory), "port": str(port), "master_key": MASTER_KEY} | settings
+    given = {"embedder": "off", **given}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATAGRAPH_")}
     environment = kept | {f"STRATAGRAPH_{name.upper()}": value for name, value in given.items()}
     process = await asyncio.create_subprocess_exec(

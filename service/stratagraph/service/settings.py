@@ -39,9 +39,10 @@ _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
 class EmbedderSettings(BaseSettings):
     """Which embedder there is, if any, and how it is asked."""
 
-    embedder: Literal["off", "openai", "fastembed"] = Field(
-        default="off",
-        description="finds records by meaning too: openai (an endpoint of that protocol) or fastembed (a local model)",
+    embedder: Literal["auto", "off", "openai", "fastembed"] = Field(
+        default="auto",
+        description="finds records by meaning too: openai (an endpoint of that protocol), fastembed (a local model), or"
+        " auto: the local model that was fetched or is named, if there is one",
     )
     embedder_url: str | None = Field(
         default=None, description="address of the endpoint, such as https://api.openai.com/v1; `/embeddings` is added"
@@ -55,7 +56,8 @@ class EmbedderSettings(BaseSettings):
         description="dimensions to ask the endpoint for; default: the model's own",
     )
     embedder_dir: Path | None = Field(
-        default=None, description="directory of the local model, in ONNX with its tokenizer; nothing is downloaded"
+        default=None,
+        description="directory of the local model, in ONNX with its tokenizer; default: the one that was fetched",
     )
     embedder_lowest: float = Field(
         default=LOWEST,
@@ -71,8 +73,6 @@ class EmbedderSettings(BaseSettings):
     def embedder_is_valid(self) -> Self:
         if self.embedder == "openai":
             check_endpoint("EMBEDDER", url=self.embedder_url, model=self.embedder_model, key=self.embedder_key)
-        if self.embedder == "fastembed" and self.embedder_dir is None:
-            raise ValueError("STRATAGRAPH_EMBEDDER=fastembed needs STRATAGRAPH_EMBEDDER_DIR, which is not set")
         return self
 
 
@@ -156,7 +156,7 @@ class Settings(LearningSettings, OperationSettings):
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("stratagraph"),
-        description="directory of downloaded server files, shared by all data directories",
+        description="directory of downloaded server files and models, shared by all data directories",
     )
     host: str = Field(default="127.0.0.1", description="address the API listens on")
     port: int = Field(default=8000, ge=0, le=65535, description="port the API listens on; 0 picks a free one")

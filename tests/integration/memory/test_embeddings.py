@@ -491,6 +491,17 @@ async def test_a_filling_that_was_broken_off_goes_on_where_it_stopped(
             assert len(await embedded.vectors()) == 40
 
 
+async def test_the_newest_records_get_their_vectors_first(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "LOOKED_AT", 4)
+    monkeypatch.setattr(filling, "TEXTS", 2)
+    for number in range(10):
+        await memory.turn(f"remark {number}")
+    async with embedding_server() as server, embedding(memory, server) as embedded:
+        await embedded.fill()
+        sent = [text.removeprefix("user: ") for text in server.texts if "remark" in text]
+    assert sent == [f"remark {number}" for number in reversed(range(10))]
+
+
 async def test_an_edit_during_the_embedding_of_a_text_leaves_no_vector_of_the_former_text(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,3 +137,20 @@ async def test_a_model_that_fails_on_every_text_is_not_available(tmp_path: Path)
         with pytest.raises(EmbedderUnavailable, match="no vector of any text"):
             await model.embed(["the car drives"] * 64)
     assert replaced.batches == 2
+
+
+async def test_texts_of_any_length_get_the_vectors_that_they_get_alone(tmp_path: Path) -> None:
+    texts = ["the car drives " * length + "dog" for length in (1, 300, 2, 40, 0, 300, 5)]
+    async with LocalModel(write_model(tmp_path / "tiny")) as model:
+        alone = [(await model.embed([text]))[0] for text in texts]
+        together = await model.embed(texts)
+    assert [dot(one, other) for one, other in zip(alone, together, strict=True)] == pytest.approx([1] * len(texts))
+    assert dot(alone[0], alone[4]) < 0.99
+
+
+async def test_a_model_reads_as_many_tokens_as_it_was_trained_on(tmp_path: Path) -> None:
+    directory = write_model(tmp_path / "tiny")
+    (directory / "sentence_bert_config.json").write_text('{"max_seq_length": 3, "do_lower_case": false}')
+    async with LocalModel(directory) as model:
+        short, long = await model.embed(["the car drives", "the car drives dog dog dog"])
+    assert dot(short, long) == pytest.approx(1, abs=1e-5)

@@ -1,7 +1,7 @@
 """Giving records their vectors, in the background.
 
-Existing records are looked at in the order of their keys, and the change feed tells which are new or edited. Texts are
-embedded outside any transaction, and each batch is stored in one of its own, so that a process may be killed at any
+Existing records are looked at from the newest to the oldest, and the change feed tells which are new or edited. Texts
+are embedded outside any transaction, and each batch is stored in one of its own, so that a process may be killed at any
 point. One process fills at a time: the job's lease sees to that.
 """
 
@@ -37,7 +37,7 @@ from stratagraph.store.search.embeddings import (
     insert_vectors,
     keep_up_to_date,
     list_models,
-    list_records_after,
+    list_older_records,
     move_filling,
     remove_vectors,
 )
@@ -144,7 +144,7 @@ class Filling:
 
     async def _fill(self, model: EmbeddingModel, now: datetime) -> None:
         async with self._database.background(Role.FEED) as connection:
-            keys = await list_records_after(connection, model, limit=LOOKED_AT)
+            keys = await list_older_records(connection, model, limit=LOOKED_AT)
         await self._embed(keys, model, now)
         if keys:
             await move_filling(self._database, model, keys)

@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "keys": ("keys", "app"),
     "audit": ("audit", "app"),
     "neo4j": ("neo4j", "app"),
+    "embedder": ("embedder", "app"),
     "artifact": ("artifact", "app"),
     "predicates": ("predicates", "app"),
     "duplicates": ("duplicates", "app"),

@@ -84,6 +84,8 @@ def welcome(settings: Settings, url: str | None, mirror: str | None) -> None:
     else:
         lines.append("Callers   need an API key: `stratagraph token create NAME --access write`")
     if url is not None:
+        lines += _meaning(settings)
+    if url is not None:
         lines += [
             "",
             "Try next, in another terminal:",
@@ -91,3 +93,19 @@ def welcome(settings: Settings, url: str | None, mirror: str | None) -> None:
             '  .venv/bin/stratagraph ask "what changed most recently?"',
         ]
     people.print(Panel("\n".join(lines), title="Stratagraph is ready", title_align="left"), highlight=False)
+
+
+def _meaning(settings: Settings) -> list[str]:
+    """Return the line about finding records by meaning: with what, or once how to begin with it."""
+    from stratagraph.service.embedders.choice import local_directory
+    from stratagraph.service.embedders.fetched import suggest_once
+    from stratagraph.service.embedders.local_model import is_installed
+
+    if settings.embedder == "openai":
+        return [f"Meaning   {settings.embedder_model} at STRATAGRAPH_EMBEDDER_URL"]
+    if (directory := local_directory(settings)) is not None:
+        return [f"Meaning   {directory.name}, a local model"]
+    if settings.embedder == "off" or not suggest_once(settings.cache_dir):
+        return []
+    extra = "" if is_installed() else "`pip install 'stratagraph[fastembed]'`, then "
+    return [f"Meaning   off; to find records by meaning too: {extra}`stratagraph embedder fetch` (90 MB, once)"]

@@ -1,1 +1,1 @@
-"""The embedders that the settings can name: an endpoint, or a local model. Without the setting, none is imported."""
+"""The embedders that can be used: an endpoint, or a local model. Only the one that is used is imported."""

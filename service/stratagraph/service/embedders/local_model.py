@@ -1,28 +1,40 @@
 """An embedder in this process: an ONNX model in a directory, run by fastembed (the extra `fastembed`).
 
-Nothing is downloaded: the directory must hold `model.onnx` (or `onnx/model.onnx`) and the tokenizer's files, as
-sentence-transformers and its exports to ONNX lay them out. See docs/embedders.md.
+Nothing is downloaded here: the directory must hold `model.onnx` (or `onnx/model.onnx`) and the tokenizer's files, as
+sentence-transformers and its exports to ONNX lay them out. `stratagraph embedder fetch` makes such a directory. See
+docs/embedders.md.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib.util
 import json
+import os
+import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from stratagraph.memory.embedding.embedder import PROBE, EmbedderUnavailable, Refused, Usage, Use, Vector, unit_vector
+from stratagraph.service.settings import cores
 from stratagraph.store.model.errors import Misconfigured
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
 
-BATCH = 16  # texts that the model computes at a time
+# Of the texts that the model computes at a time: their number times the length of the longest, which pads the others.
+# Measured with all-MiniLM-L6-v2, whose 256 tokens are about 1,000 characters: larger batches leave the processor's
+# cache.
+BATCH_CHARACTERS = 1_200
+LONGEST = 1_000  # characters beyond which most models do not read a text
+MOST_THREADS = 4  # that embed records side by side, if there are so many cores
+NICENESS = 15  # of these threads: on a machine that is busy, answers come first
 NEEDED = ("config.json", "tokenizer.json", "tokenizer_config.json")
 _MODEL_FILES = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx")
 _WEIGHTS = ("_data", ".data")  # what exports add to the name of a model's file for its weights, where they are large
@@ -31,20 +43,16 @@ _WEIGHTS = ("_data", ".data")  # what exports add to the name of a model's file 
 class LocalModel:
     """The model in `directory`. Close with `async with`.
 
-    It has two threads, one for questions and one for records, so that no question waits for a batch of records. The
-    model itself is loaded by `prepare`, or for the first of them. Raises Misconfigured if the directory holds no such
-    model, or if the extra is not installed.
+    Questions have a thread of their own, so that none waits for a batch of records. Records have one for each core, of
+    low priority. The model itself is loaded by `prepare`, or for the first text. Raises Misconfigured if the directory
+    holds no such model, or if the extra is not installed.
     """
 
     def __init__(self, directory: Path) -> None:
-        try:
-            import fastembed  # noqa: F401 - it takes a second, and only this embedder needs it
-        except ImportError as error:
-            raise Misconfigured(
-                "STRATAGRAPH_EMBEDDER=fastembed needs the extra `fastembed`: install stratagraph[fastembed]"
-            ) from error
+        if not is_installed():
+            raise Misconfigured("A local embedder needs the extra `fastembed`: install stratagraph[fastembed]")
         self._directory = directory
-        found = next((name for name in _MODEL_FILES if (directory / name).is_file()), None)
+        found = model_file(directory)
         missing = [name for name in NEEDED if not (directory / name).is_file()]
         if found is None or missing:
             raise Misconfigured(
@@ -54,7 +62,12 @@ class LocalModel:
         self._file = found
         self._name = f"{directory.name}@{_digest(directory, found)[:16]}"
         self._usage = Usage()
-        self._threads = {use: ThreadPoolExecutor(1, thread_name_prefix=f"embed-{use}") for use in self._usage.texts}
+        self._threads: dict[Use, ThreadPoolExecutor] = {
+            "question": ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
+            "record": ThreadPoolExecutor(
+                min(MOST_THREADS, cores()), thread_name_prefix="embed-record", initializer=_lower_priority
+            ),
+        }
         self._loading: asyncio.Task[TextEmbedding] | None = None
 
     async def __aenter__(self) -> Self:
@@ -103,14 +116,25 @@ class LocalModel:
         try:
             model = await self._loaded()
             loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(self._threads[use], _embed, model, list(texts))
+            batches = list(_batches(texts))
+            embedded = await asyncio.gather(
+                *(
+                    loop.run_in_executor(self._threads[use], _embed, model, [texts[place] for place in batch])
+                    for batch in batches
+                )
+            )
         except BaseException:
             self._usage.failures[use] += 1
             raise
         finally:
             self._usage.seconds[use] += time.monotonic() - began
         self._usage.texts[use] += len(texts)
-        return found
+        by_place = {
+            place: vector
+            for batch, vectors in zip(batches, embedded, strict=True)
+            for place, vector in zip(batch, vectors, strict=True)
+        }
+        return [by_place[place] for place in range(len(texts))]
 
     async def _loaded(self) -> TextEmbedding:
         """Return the model, loaded once; a caller that stops waiting does not stop the loading."""
@@ -121,12 +145,22 @@ class LocalModel:
     async def _load(self) -> TextEmbedding:
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._threads["record"], _load, self._name, self._directory, self._file)
+            return await loop.run_in_executor(self._threads["question"], _load, self._name, self._directory, self._file)
         except Exception as error:  # whatever the library raises for files that it cannot read
             raise EmbedderUnavailable(
                 f"The model in {self._directory} cannot be loaded ({type(error).__name__}): check"
                 " STRATAGRAPH_EMBEDDER_DIR"
             ) from error
+
+
+def is_installed() -> bool:
+    """Return whether the extra `fastembed` is installed; importing it would take a second."""
+    return importlib.util.find_spec("fastembed") is not None
+
+
+def model_file(directory: Path) -> str | None:
+    """Return the name of the model's file in its directory; None if there is none."""
+    return next((name for name in _MODEL_FILES if (directory / name).is_file()), None)
 
 
 def _digest(directory: Path, file: str) -> str:
@@ -156,7 +190,13 @@ def _load(name: str, directory: Path, file: str) -> TextEmbedding:
             dim=int(_json(directory / "config.json").get("hidden_size", 0)),
             model_file=file,
         )
-    return TextEmbedding(name, specific_model_path=str(directory), local_files_only=True, threads=1)
+    model = TextEmbedding(name, specific_model_path=str(directory), local_files_only=True, threads=1)
+    said = directory / "sentence_bert_config.json"
+    if said.is_file() and isinstance(most := _json(said).get("max_seq_length"), int):
+        # `tokenizer_config.json`, which fastembed reads, says 512 for models that were trained on 256 tokens.
+        tokenizer: Any = model.model.tokenizer  # type: ignore[attr-defined]
+        tokenizer.enable_truncation(max_length=min(most, tokenizer.truncation["max_length"]))
+    return model
 
 
 def _pooling(directory: Path) -> Any:
@@ -204,4 +244,22 @@ def _embed_apart(model: TextEmbedding, texts: list[str], error: Exception) -> li
 
 
 def _vectors(model: TextEmbedding, texts: list[str]) -> list[Vector | Refused]:
-    return [unit_vector(vector.tolist()) for vector in model.embed(texts, batch_size=BATCH)]
+    return [unit_vector(vector.tolist()) for vector in model.embed(texts, batch_size=len(texts))]
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the places of texts of about one length, which the model computes together."""
+    batch: list[int] = []
+    for place in sorted(range(len(texts)), key=lambda place: len(texts[place])):
+        if batch and (len(batch) + 1) * min(len(texts[place]), LONGEST) > BATCH_CHARACTERS:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _lower_priority() -> None:
+    """Lower the priority of this thread, where that can be done for one thread of a process."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -166,7 +166,7 @@ async def fetch_unembedded(
     *,
     below: Sensitivity | None,
 ) -> list[Unembedded]:
-    """Return those of the records `keys` (tenant and id) that need a vector of `model`.
+    """Return those of the records `keys` (tenant and id) that need a vector of `model`, the newest first.
 
     Sealed records never do, nor those of the level `below` and above; None bounds nothing.
     """
@@ -202,12 +202,12 @@ async def insert_vectors(
     )
 
 
-async def list_records_after(
+async def list_older_records(
     connection: AsyncConnection, model: EmbeddingModel, *, limit: int
 ) -> list[tuple[int, UUID]]:
-    """Return the keys of the next `limit` records that the filling of `model` has not looked at."""
+    """Return the keys of the newest `limit` records that the filling of `model` has not looked at."""
     rows = await fetch(
-        connection, "list_records_after", after_tenant=model.after_tenant, after_id=model.after_id, limit=limit
+        connection, "list_older_records", after_tenant=model.after_tenant, after_id=model.after_id, limit=limit
     )
     return [(row["tenant"], row["id"]) for row in rows]
 

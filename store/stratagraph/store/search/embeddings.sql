@@ -27,11 +27,11 @@ WITH {feed_position}, changed AS (
 SELECT least(10000, (
   SELECT count(*) FROM (
     SELECT FROM record r WHERE CAST(:is_filling AS boolean) AND {needs_vector}
-      AND (CAST(:after_tenant AS bigint) IS NULL OR (r.tenant, r.id) > (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid)))
+      AND (CAST(:after_tenant AS bigint) IS NULL OR (r.tenant, r.id) < (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid)))
     LIMIT 10000) existing
 ) + (
   SELECT count(*) FROM changed c WHERE NOT CAST(:is_filling AS boolean)
-    OR (c.tenant, c.id) <= (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
+    OR (c.tenant, c.id) >= (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
 )) AS waiting
 
 -- delete_embeddings --
@@ -48,10 +48,12 @@ UPDATE embedding_model SET filled_at = NULL WHERE id = :id AND filled_at IS NOT 
 
 -- fetch_records_to_embed --
 -- Fetch those of the given records that need a vector of the model :model: current, plain, and below the level :below.
+-- The newest come first.
 SELECT r.tenant, r.id, r.updated_at, r.name, r.text
 FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
 JOIN record r ON r.tenant = asked.tenant AND r.id = asked.id
 WHERE {needs_vector}
+ORDER BY r.id DESC
 
 -- finish_filling --
 -- Note that all existing records have been looked at.
@@ -87,11 +89,11 @@ UPDATE embedding_model SET state = 3 WHERE id <> :id AND state <> 3
 SELECT id, name, dimensions, state, nonce, after_tenant, after_id, records, looked_at, filled_at
 FROM embedding_model ORDER BY id
 
--- list_records_after --
--- List the keys of the next records in the order of their keys.
+-- list_older_records --
+-- List the keys of the next records to look at for a model, each tenant's newest first: keys begin with the time.
 SELECT tenant, id FROM record
-WHERE CAST(:after_tenant AS bigint) IS NULL OR (tenant, id) > (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
-ORDER BY tenant, id LIMIT :limit
+WHERE CAST(:after_tenant AS bigint) IS NULL OR (tenant, id) < (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
+ORDER BY tenant DESC, id DESC LIMIT :limit
 
 -- needs_vector --
 -- Fragment: whether the record `r` needs a vector of the model :model; of null, which has none yet, whether of any.
