@@ -22,7 +22,7 @@ from stratagraph.memory.retrieve import procedures as chosen
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.procedures import THRESHOLD, UNKNOWN_RATE
 from stratagraph.memory.retrieve.question import AskedWords
-from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, RetrieveRequest
+from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, MAX_THREADS, RetrieveRequest
 from stratagraph.memory.retrieve.weights import WEIGHTS, Signal
 
 
@@ -38,6 +38,16 @@ class RetrieveGraphInput:
     )
     min_salience: float | None = strawberry.field(
         default=None, description="Salience that a returned record must have at least, from 0 to 1; null for any."
+    )
+    min_strength: float | None = strawberry.field(
+        default=None,
+        description="Strength that a root must have at least, from 0 to 1. Null leaves weak roots in, and makes the"
+        " answer empty only if nothing fits; 0 returns whatever shares a word.",
+    )
+    exclude_thread_ids: list[str] | None = strawberry.field(
+        default=None,
+        description=f"Threads whose records are left out, as the one in which the question was asked; at most"
+        f" {MAX_THREADS}.",
     )
     root_limit: int | None = strawberry.field(
         default=10, description="Maximum number of roots to return, from 1 to 100; the default is 10."
@@ -89,6 +99,8 @@ class RetrieveGraphInput:
             task_descriptor=self.task_descriptor,
             memory_types=tuple(self.memory_types or ()),
             min_salience=self.min_salience,
+            min_strength=self.min_strength,
+            exclude_thread_ids=tuple(self.exclude_thread_ids or ()),
             root_limit=10 if self.root_limit is None else self.root_limit,
             node_limit=25 if self.node_limit is None else self.node_limit,
             edge_limit=100 if self.edge_limit is None else self.edge_limit,

@@ -20,6 +20,11 @@ def sentences(message: str) -> tuple[str, ...]:
     return tuple(sentence.strip() for sentence in _SENTENCE.split(message) if sentence.strip())
 
 
+def asks(message: str) -> bool:
+    """Return whether a message has a question sentence."""
+    return any(map(_ASKS.search, sentences(message)))
+
+
 @lru_cache(maxsize=64)
 def asking_part(message: str) -> str | None:
     """Return the last question sentences of a message; None for a message that is nothing else, or has none.

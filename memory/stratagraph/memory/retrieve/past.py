@@ -57,7 +57,12 @@ async def past_snapshot(
     """Return what the store had for a question at the instant `at`."""
     types, most = sought.types, sought.most
     search = WordSearch(
-        caller, sought.text, types=types, limit=sought.most_by_words, required=sought.required, dated=sought.dated
+        caller,
+        sought.text,
+        types=types,
+        limit=sought.most_by_words + len(sought.left_out),
+        required=sought.required,
+        dated=sought.dated,
     )
     by_name = await find_entities_by_name(connection, caller, sought.names, limit=most) if sought.names else []
     known = await reader.heads({id_ for id_, _ in by_name})
@@ -65,6 +70,7 @@ async def past_snapshot(
     scores, statistics = await search_words_at(
         connection, search, at=at, valid_at=sought.valid_at, names=terms_of_names(caller, named)
     )
+    scores = [each for each in scores if each[0] not in sought.left_out]
     unknown = unknown_words(search.words if sought.names else (), statistics.frequencies)
     similar = await find_similar_names(connection, unknown, limit=most)
     if sought.intervals:
@@ -90,7 +96,9 @@ async def past_snapshot(
     ids |= {one.entity for one in similar}
     ids |= {other for before, after in threads.values() for other in (*before, *after)}
     ids |= {other for others in related.values() for other in others}
-    records = {id_: record for id_, record in (await reader.heads(ids)).items() if not record.redacted}
+    records = {
+        id_: record for id_, record in (await reader.heads(ids - sought.left_out)).items() if not record.redacted
+    }
     found = {id_ for id_, _ in scores}
     heads = await asyncio.to_thread(_heads, caller.tenant.index_key, records, search.terms, found)
     for id_ in threads.keys() | related.keys():

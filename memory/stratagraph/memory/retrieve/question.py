@@ -64,7 +64,8 @@ class Question:
     a known entity, which BM25 scores with NAME_SHARE of their weight. `emphasis` is by how much each word counts for
     the strength. `entities` has the words that name each entity found by name, or nearly. `pairs` are the pairs of
     characters of scripts without spaces. `asking` are the words of the question sentences, where there are others,
-    and `verbs` what somebody does in "did we …". `full_names` has the first and the further words of each.
+    and `verbs` what somebody does in "did we …". `full_names` has the first and the further words of each,
+    and `parts` the words that are parts of others.
     """
 
     weights: Sequence[float]
@@ -76,6 +77,7 @@ class Question:
     pairs: int = 0
     asking: int | None = None
     verbs: int = 0
+    parts: int = 0
     full_names: Sequence[tuple[int, int]] = ()
 
     def words_at(self, covered: int) -> int:
@@ -283,6 +285,7 @@ def question_of(
         names=apart | names,
         pairs=sum(1 << place for place, word in enumerate(texts) if is_dense(word)),
         asking=_words_of(asking_part(text), texts),
+        parts=sum(1 << place for place, word in enumerate(words) if word.is_part),
         verbs=_words_of(" ".join(_VERB.findall(text)), texts) or 0,
         full_names=[(_folded(name[:1], texts), _folded(name[1:], texts)) for name in full_names(text)],
         entities=entities,

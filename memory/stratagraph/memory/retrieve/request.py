@@ -14,6 +14,7 @@ from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.unicode_forms import normalised
 
 MAX_DESCRIPTOR = 20_000  # characters
+MAX_THREADS = 20  # that are left out of one answer
 MAX_CONTEXT = 1_000  # values of `context`, those of lists and objects in it included
 _BOUNDS = {
     "root_limit": ("rootLimit", 1, 100),
@@ -28,7 +29,8 @@ class RetrieveRequest:
     """A task in words, and limits on the answer.
 
     No `memory_types` means all types. Records below `min_salience` are left out, and so are roots below `min_strength`.
-    Without that, the answer is empty if not even the best root is strong enough. `context` maps keys of conditions to
+    Without that, the answer is empty if not even the best root is strong enough. What was said in the threads
+    `exclude_thread_ids` is neither found nor counted as a neighbour. `context` maps keys of conditions to
     their present values, by which competences and plans are chosen. With `token_budget`, the answer is also rendered as
     text of at most so many tokens.
 
@@ -51,6 +53,7 @@ class RetrieveRequest:
     valid_at: datetime | None = None
     at_least_sequence: str | None = None
     token_budget: int | None = None
+    exclude_thread_ids: tuple[str, ...] = ()
     scopes: tuple[str, ...] | None = None
     max_sensitivity: Sensitivity | None = None
 
@@ -83,6 +86,12 @@ def check(request: RetrieveRequest) -> None:
         check_between("minSalience", request.min_salience, 0, 1)
     if request.min_strength is not None:
         check_between("minStrength", request.min_strength, 0, 1)
+    check_json(list(request.exclude_thread_ids), path=["excludeThreadIds"])
+    if len(request.exclude_thread_ids) > MAX_THREADS:
+        raise InvalidInput(
+            f"excludeThreadIds: has {len(request.exclude_thread_ids)} threads; give at most {MAX_THREADS}",
+            path=["excludeThreadIds"],
+        )
     if request.token_budget is not None:
         check_between("tokenBudget", request.token_budget, 1, 1_000_000)
     if request.context is not None:

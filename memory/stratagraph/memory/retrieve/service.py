@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
@@ -21,18 +21,16 @@ from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmb
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Node, Retrieved, nodes_of
 from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_by_event, read
-from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms, to_compare, words_of
+from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms, to_compare
 from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
 from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first, ranked
 from stratagraph.memory.retrieve.messages import question_first
-from stratagraph.memory.retrieve.namesakes import full_names, names_another
 from stratagraph.memory.retrieve.passages import words_asked
 from stratagraph.memory.retrieve.past import past_snapshot
 from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
 from stratagraph.memory.retrieve.question import (
     AskedWords,
     candidate_names,
-    has_phrases,
     phrases_of,
     terms_of_phrases,
     without_phrases,
@@ -40,14 +38,12 @@ from stratagraph.memory.retrieve.question import (
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.spellings import spellings
+from stratagraph.memory.retrieve.texts import echoes, named_first, sequences, with_phrases
 from stratagraph.memory.retrieve.times import EARLIEST, TimeWords, time_words
 from stratagraph.memory.retrieve.weights import (
     CANDIDATES,
     FOR_NEWEST,
-    MOST_NAMED,
     MOST_RESPELLED,
-    NAMESAKE,
-    STRONG_ENOUGH,
     WITH_PHRASES,
 )
 from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence, match
@@ -63,6 +59,7 @@ from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.past import Past, PastReader
+from stratagraph.store.records.ranking import records_of_threads
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.search.present import Sought, present_snapshot
 from stratagraph.store.search.retrievals import LoggedRetrieval, RetrievalLog
@@ -75,13 +72,17 @@ from stratagraph.store.traversal.neighbourhood import Limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    """The transaction that a question is answered in: whose it is, and the instant that the answer is as of."""
+    """The transaction that a question is answered in: whose it is, and the instant that the answer is as of.
+
+    The records `left_out` are neither found nor neighbours of what is.
+    """
 
     connection: Connection
     caller: Caller
     reader: Reader | PastReader
     at: datetime
     vector: QuestionVector | None
+    left_out: frozenset[UUID] = frozenset()
 
 
 class Retrieve:
@@ -182,24 +183,20 @@ class Retrieve:
                 vector=embedded.vector,
             )
             phrases = phrases_of(request.task_descriptor)
-            asked, rows = await self._snapshot(reading, request)
-            spelled = await _respelled(reading, asked, rows, request.task_descriptor)
-            if spelled is not None:
-                request = replace(request, task_descriptor=spelled)
-                asked, rows = await self._snapshot(reading, request)
+            request, asked, rows = await self._read(reading, request)
             found: Sequence[Candidate] = fuse(asked, rows, gather(asked, rows))
-            candidates = await _with_phrases(reading.reader, phrases, found)
+            candidates = await with_phrases(reading.reader, phrases, found)
             plain = without_phrases(request.task_descriptor) if phrases and not candidates else None
             if plain is not None:
                 request, phrases = replace(request, task_descriptor=plain), []
                 asked, rows = await self._snapshot(reading, request)
                 candidates = found = fuse(asked, rows, gather(asked, rows))
-            asked, candidates = await _named_first(reading.reader, request.task_descriptor, asked, candidates)
+            asked, candidates = await named_first(reading.reader, request.task_descriptor, asked, candidates)
             candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
             wanted = min(request.root_limit, request.node_limit)
             ranking = _ranking(asked, candidates, request)
             says = [fingerprint_of(one.head) for one, _ in ranking]
-            words = await _words(reading.reader, to_compare(ranking, says))
+            words = await sequences(reading.reader, to_compare(ranking, says))
             chosen = choose(ranking, says, words, wanted=wanted, is_survey=not asked.times.newest)
             scores = {one.head.id: score for one, score in chosen.order}
             if chosen.duplicates:
@@ -252,6 +249,25 @@ class Retrieve:
         )
         return Search(caller=caller, at=now, phrases=phrases, found=found, chosen=chosen, wanted=wanted, answer=answer)
 
+    async def _read(self, reading: _Reading, request: RetrieveRequest) -> tuple[RetrieveRequest, Asked, Rows]:
+        """Return the request, the question as it is read, and the records that a snapshot has for it.
+
+        It is searched again without its own echoes, and where a name is spelled otherwise in the store.
+        """
+        text, threads = request.task_descriptor, request.exclude_thread_ids
+        if threads:
+            reading = replace(reading, left_out=await records_of_threads(reading.connection, reading.caller, threads))
+        asked, rows = await self._snapshot(reading, request)
+        echoed = await echoes(reading.reader, text, asked, rows)
+        if echoed:
+            reading = replace(reading, left_out=reading.left_out | echoed)
+            asked, rows = await self._snapshot(reading, request)
+        spelled = await _respelled(reading, asked, rows, text)
+        if spelled is not None:
+            request = replace(request, task_descriptor=spelled)
+            asked, rows = await self._snapshot(reading, request)
+        return request, asked, rows
+
     async def _snapshot(self, reading: _Reading, request: RetrieveRequest) -> tuple[Asked, Rows]:
         """Return the question as it is read, and the records that a snapshot has for it.
 
@@ -284,6 +300,7 @@ class Retrieve:
             dated=times.words,
             vector=reading.vector,
             valid_at=request.valid_at,
+            left_out=reading.left_out,
         )
         connection, at = reading.connection, reading.at
         snapshot = (
@@ -324,28 +341,6 @@ async def _respelled(reading: _Reading, asked: Asked, rows: Rows, text: str) -> 
     return spelled if spelled != text else None
 
 
-async def _with_phrases(
-    reader: Reader | PastReader, phrases: Collection[str], candidates: Sequence[Candidate]
-) -> Sequence[Candidate]:
-    """Return the candidates that have all `phrases`, which are in the form of `phrases_of`; all of them if it is empty.
-
-    They are strong enough for an answer: what the question insists on, they have. Reads the candidates only where there
-    is a phrase, in one statement, and compares their texts beside the event loop: they may be long.
-    """
-    if not phrases or not candidates:
-        return candidates
-    records = await reader.records([one.head.id for one in candidates])
-
-    def having_them() -> list[Candidate]:
-        read = [(one, records.get(one.head.id)) for one in candidates]
-        return [one for one, record in read if record is not None and has_phrases(record, phrases)]
-
-    found = await asyncio.to_thread(having_them)
-    for one in found:
-        one.why.strength = max(one.why.strength, STRONG_ENOUGH)
-    return found
-
-
 async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: Sequence[float]) -> str | None:
     """Return the answer as text, if it is asked for. Made beside the event loop: texts may be long."""
     if request.token_budget is None:
@@ -358,43 +353,6 @@ async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: S
         repeated={node.record.id: len(node.duplicates) for node in nodes},
         words=words_asked(request.task_descriptor, weights),
     )
-
-
-async def _words(reader: Reader | PastReader, ids: Collection[UUID]) -> dict[UUID, str]:
-    """Return the words of records in order, by id. Reads them in one statement, and none where there are no ids."""
-    records = await reader.records(ids) if ids else {}
-    return (
-        await asyncio.to_thread(lambda: {id_: words_of(record) for id_, record in records.items()}) if records else {}
-    )
-
-
-async def _named_first(
-    reader: Reader | PastReader, text: str, asked: Asked, candidates: Sequence[Candidate]
-) -> tuple[Asked, Sequence[Candidate]]:
-    """Return the candidates, those with another full name lowered: they are no answer about the one that is named.
-
-    The question is returned with its surnames as unknown names where there are only others. Reads the best candidates
-    only where the question has a full name, in one statement.
-    """
-    names = full_names(text)
-    if not names or not candidates:
-        return asked, candidates
-    wholes = [first | further for first, further in asked.question.full_names]
-    named = [one for one in candidates if any(one.why.covered & bits == bits for bits in wholes)]
-    best = [one for one, _ in ranked(candidates)[:MOST_NAMED] if one not in named]
-    records = await reader.records([one.head.id for one in best])
-    texts = {id_: f"{record.name or ''}\n{record.text or ''}" for id_, record in records.items()}
-
-    def of_others() -> list[Candidate]:
-        return [one for one in best if names_another(texts.get(one.head.id, ""), names)]
-
-    others = await asyncio.to_thread(of_others)
-    for one in others:
-        one.why.strength = 0.0
-        one.why.signals = {signal: NAMESAKE * value for signal, value in one.why.signals.items()}
-    if others and not named:
-        asked = replace(asked, question=replace(asked.question, full_names=()))
-    return asked, candidates
 
 
 def _ranking(asked: Asked, candidates: Sequence[Candidate], request: RetrieveRequest) -> list[Scored]:

@@ -34,6 +34,16 @@ def ask(
         str | None,
         typer.Option(help="Answer from the records as they were at this instant, such as 2026-11-21T12:00:00Z."),
     ] = None,
+    min_strength: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out records that answer less of the question, 0 to 1. By default, weak ones come too."
+        ),
+    ] = None,
+    exclude_thread: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out what was said in this thread, as the one that asks. Repeat for more."),
+    ] = None,
     why: Annotated[bool, typer.Option("--why", help="Say what found each record.")] = False,
     why_not: Annotated[
         str | None,
@@ -54,6 +64,8 @@ def ask(
         "edgeLimit": 500,
         "maxHops": hops,
         "asOf": instant_given(as_of, "--as-of") if as_of is not None else None,
+        "minStrength": min_strength,
+        "excludeThreadIds": exclude_thread or [],
     }
     if why_not is not None:
         data = answer_to("WhyNot", {"id": why_not, "input": request}, tenant=tenant, full=json)

@@ -17,10 +17,13 @@ from stratagraph.store.model.salience import salience_at
 from stratagraph.store.model.sketches import SKETCH, Sketch
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import fetch, fetch_tuples, sending
+from stratagraph.store.records.episodes import thread_key
+from stratagraph.store.records.handles import handle_key
 
 SYSTEM = LINEAGE | {"uses"}  # relations that say nothing of what their records have to do with each other
 RELATING = 3  # records whose relations make candidates
 FOLLOWED = 16  # relations of each, in each direction, that are looked at, the heaviest first
+MOST_OF_EPISODE = 500  # records of an episode that is left out of an answer
 RELATED = 8  # candidates that they make of each
 # A look-up of a number takes a tenth of the time of a call of the enum.
 _TYPES = {int(type_): type_ for type_ in MemoryType}
@@ -138,6 +141,20 @@ async def thread_neighbours(
     """
     rows = await fetch(connection, "fetch_thread_neighbours", **caller.parameters(), **_near(near, steps, types, now))
     return {row["id"]: (row["before"], row["after"]) for row in rows}
+
+
+async def records_of_threads(connection: AsyncConnection, caller: Caller, threads: Sequence[str]) -> frozenset[UUID]:
+    """Return the newest records of the threads of these names, at most MOST_OF_EPISODE of each of their episodes."""
+    tenant = caller.tenant
+    rows = await fetch(
+        connection,
+        "fetch_records_of_threads",
+        tenant=tenant.id,
+        threads=[thread_key(tenant, thread) for thread in threads],
+        handles=[handle_key(tenant, MemoryType.WORKING, thread) for thread in threads],
+        most=MOST_OF_EPISODE,
+    )
+    return frozenset(row["id"] for row in rows)
 
 
 def _near(near: Sequence[UUID], steps: int, types: Collection[MemoryType], now: datetime) -> dict[str, Any]:

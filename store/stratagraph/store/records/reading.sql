@@ -130,6 +130,22 @@ WHERE e.tenant = :tenant AND e.target = asked.id AND e.ended_at IS NULL AND NOT 
   AND coalesce(e.source_validity @> CAST(:now AS timestamptz), true)
 ORDER BY e.weight DESC, e.id
 
+-- fetch_records_of_threads --
+-- Fetch the newest records of threads, given by their keys: of the newest 64 episodes of each, at most :most events, the
+-- newest; and the episodes and the working records, given by their handles.
+WITH episodes AS MATERIALIZED (
+  SELECT e.id FROM unnest(CAST(:threads AS bytea[])) AS asked(key) CROSS JOIN LATERAL (
+    SELECT e.id FROM episode e WHERE e.tenant = :tenant AND e.thread_key = asked.key ORDER BY e.opened_at DESC LIMIT 64
+  ) e
+)
+SELECT id FROM episodes
+UNION SELECT v.record FROM episodes CROSS JOIN LATERAL (
+  SELECT v.record FROM episode_event v WHERE v.tenant = :tenant AND v.episode = episodes.id
+  ORDER BY v.position DESC LIMIT :most
+) v
+UNION SELECT r.id FROM record r
+WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:handles AS bytea[])) AND r.type = 2 AND r.state = 1
+
 -- fetch_thread_neighbours --
 -- Fetch the neighbours in threads of the given records.
 -- Prepared: keys only, found by indexes.

@@ -88,7 +88,7 @@ class Sought:
     With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest, and words
     find facts that held then, too, past ones included. `dated` are the words that name them. Without intervals, words
     find facts that held `ever` in some, but no superseded ones. Where `valid_at` is given, facts must hold then
-    instead of now, and words find superseded ones that did.
+    instead of now, and words find superseded ones that did. The records `left_out` are not found.
     """
 
     text: str
@@ -103,6 +103,7 @@ class Sought:
     vector: QuestionVector | None = None
     ever: Sequence[Interval] = ()
     valid_at: datetime | None = None
+    left_out: frozenset[UUID] = frozenset()
 
     @property
     def held(self) -> Held:
@@ -144,7 +145,12 @@ async def present_snapshot(
     """
     types, most, vector, at = sought.types, sought.most, sought.vector, sought.valid_at or now
     words = WordSearch(
-        caller, sought.text, types=types, limit=sought.most_by_words, required=sought.required, dated=sought.dated
+        caller,
+        sought.text,
+        types=types,
+        limit=sought.most_by_words + len(sought.left_out),
+        required=sought.required,
+        dated=sought.dated,
     )
     by_name = NameSearch(caller, sought.names, limit=most)
     counts, (state,), entities = await fetch_together(connection, words.counting(), index.reading(), by_name.statement)
@@ -158,7 +164,7 @@ async def present_snapshot(
         finding_similar_names(unknown_words(words.words if sought.names else (), statistics.frequencies)),
     ]
     if vector is not None:
-        by_vector = VectorSearch(vector, types=types, limit=max(MOST_NEAR, most))
+        by_vector = VectorSearch(vector, types=types, limit=max(MOST_NEAR, most) + len(sought.left_out))
         searches.append(by_vector.searching(documents=statistics.documents, now=at))
     by_words = NO_WORDS
     if words.has_words:
@@ -171,6 +177,9 @@ async def present_snapshot(
     similar = similar_names(alike, limit=most)
     nearest = similarities_of(found.pop(0)) if vector is not None else []
     scores = by_words.found(found)
+    if sought.left_out:
+        nearest = [each for each in nearest if each[0] not in sought.left_out]
+        scores = [each for each in scores if each[0] not in sought.left_out]
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
     ids |= {*(one.entity for one in similar), *(id_ for id_, _ in nearest)}
@@ -199,6 +208,7 @@ async def present_snapshot(
             if (head.is_current and head.holds_at(at))
             or head.held(sought.held.intervals, superseded=sought.held.superseded)
         }
+    heads = {id_: head for id_, head in heads.items() if id_ not in sought.left_out}
     return PresentSnapshot(
         words=words.matches(scores, statistics, [head.covered for head in heads.values()]),
         names=named,
