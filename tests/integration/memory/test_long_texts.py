@@ -67,3 +67,8 @@ async def test_the_receipt_counts_the_terms_by_which_a_longer_text_is_not_found(
         Supersede(record_id=fact.primary.id, rationale="x", payload=payload, evidence=evidence)
     )
     assert revised.unindexed_terms > MAX_TERMS
+
+
+async def test_the_receipt_counts_words_that_are_too_long_to_be_searched(memory: Memory) -> None:
+    assert (await memory.turn(f"the key is {'a' * 65}, and short words are found")).unindexed_terms == 1
+    assert (await memory.turn("short words are found")).unindexed_terms == 0

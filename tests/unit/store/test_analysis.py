@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stratagraph.store.model.analysis.folding import folded
 from stratagraph.store.model.analysis.languages import BASE, STOP_WORDS, is_function_word, language_of
-from stratagraph.store.model.analysis.lexemes import asked, lexemes
+from stratagraph.store.model.analysis.lexemes import analysed, asked, lexemes
 
 WORDS = {
     "english": "deploy running caches builds the of normalizeWindow HTTPServer pb2291 v2026.47.3 pkg/auth/session.go",
@@ -92,6 +92,7 @@ def test_a_plain_word_is_not_an_identifier() -> None:
 
 def test_long_words_and_identifiers_are_left_out() -> None:
     assert lexemes("a" * 65) == []
+    assert analysed(f"{'a' * 65} {'b' * 64} {'c' * 999} {'词' * 99}").too_long == 2
     assert len(lexemes("b" * 64)) == 1
     assert "=" + "a/" * 64 in lexemes("a/" * 64)
     assert not [word for word in lexemes("a/" * 64 + "b") if word.startswith("=")]

@@ -12,6 +12,7 @@ from stratagraph.graphql.types.enums import ChangeEffect, MentionOutcome
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.capture import draft
 from stratagraph.memory.records import changes as memory_changes
+from stratagraph.store.model.analysis.languages import MAX_WORD
 from stratagraph.store.model.words import MAX_TERMS
 
 
@@ -62,9 +63,9 @@ class CaptureReceipt:
         " that the credential may see; empty for a replayed request."
     )
     unindexed_terms: int = strawberry.field(
-        description=f"Number of terms (words, identifiers and their parts) by which the record of the request is not"
+        description="Number of terms (words, identifiers and their parts) by which the record of the request is not"
         f" found, 0 if all find it. Beyond {MAX_TERMS:,} different ones, these are those that are rarest in the record,"
-        " of these the last. 0 for a replayed request."
+        f" of these the last; words of over {MAX_WORD} characters count, too. 0 for a replayed request."
     )
 
     @classmethod

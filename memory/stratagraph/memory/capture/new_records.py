@@ -17,7 +17,11 @@ from stratagraph.store.records.trims import insert_trims, settle_trims
 
 
 def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
-    """Return the row of the record that the draft becomes; `fact`, if given, replaces the draft's own fact keys."""
+    """Return the row of the record that the draft becomes; `fact`, if given, replaces the draft's own fact keys.
+
+    The draft then has its terms.
+    """
+    draft.terms = draft.terms or draft_terms(writes.caller.tenant, draft)
     return NewRecord(
         id=draft.id,
         type=draft.type,
@@ -32,7 +36,7 @@ def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) 
         occurred_at=draft.occurred_at,
         decay=draft.decay,
         deletion_policy=draft.deletion_policy,
-        terms=draft.terms or draft_terms(writes.caller.tenant, draft),
+        terms=draft.terms,
         interpretation=writes.interpretations[draft.position] | ({"secrets": draft.secrets} if draft.secrets else {}),
         learned_state=draft.learned_state,
         handle=draft.handle,

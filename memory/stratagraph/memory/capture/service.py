@@ -45,7 +45,6 @@ from stratagraph.store.model.errors import (
 from stratagraph.store.model.payloads.procedures import refuse_computed
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED, Trust
-from stratagraph.store.model.words import LONG_TEXT
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.candidates import (
     Committed,
@@ -57,6 +56,8 @@ from stratagraph.store.records.candidates import (
 from stratagraph.store.records.failed_captures import claim_failed_captures, commit_failed_captures
 from stratagraph.store.records.identifiers import find_known_identifiers
 from stratagraph.store.records.reading import Reader
+
+LONG_TEXT = 20_000  # characters from which the terms of a text are computed before the transaction
 
 
 class Capture:
@@ -218,7 +219,7 @@ class Capture:
                     caption(draft)
                 interpret(draft)
                 keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=caller.trust.ceiling)
-                if len(draft.text) > LONG_TEXT:  # before the transaction, in which records are locked
+                if len(draft.text) > LONG_TEXT:
                     draft.terms = draft_terms(caller.tenant, draft)
             except StratagraphError as error:
                 if batch:

@@ -61,7 +61,7 @@ from stratagraph.store.model.errors import (
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust, Visibility
-from stratagraph.store.model.words import unindexed_terms
+from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Connection, Database, Role, elevated
 from stratagraph.store.records.candidates import Committed, RequestKey, find_used_keys, insert_candidates
 from stratagraph.store.records.reading import Reader
@@ -191,7 +191,9 @@ class Revision:
             changes=tuple(
                 RecordChange(record=records[id_], effect=effect) for id_, effect in work.effects if id_ in records
             ),
-            unindexed_terms=await asyncio.to_thread(unindexed_terms, tenant.index_key, record.text or ""),
+            unindexed_terms=(await asyncio.to_thread(record_terms, tenant.index_key, record.text or "")).left_out
+            if isinstance(request, Supersede | Fork | Merge)
+            else 0,
             queued=work.queued,
         )
 

@@ -26,7 +26,6 @@ NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored a
 PART_SHARE = 0.3  # of the weight of a part of a word, as an ideograph or of a compound; benchmarks/recall.py
 DATED_SHARE = 0.1  # of the weight of a word that names a time: the date of a record says more than its text
 MAX_TERMS = 16_000  # distinct terms per record: as many as a sparsevec holds
-LONG_TEXT = 8_000  # characters up to which a text has no more terms than MAX_TERMS
 MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
 K1 = 1.2  # BM25: how soon repetitions of a term stop counting
 B = 0.75  # BM25: how much the length of a text counts, 0 to 1
@@ -38,7 +37,8 @@ SUMMARY_BOOST = 3  # added to the frequency of a word for each time the summary 
 class Terms:
     """The terms of one record: ascending term numbers and their impacts, at most MAX_TERMS.
 
-    `left_out` is how many more the record has, which do not find it: those that are rarest in it, of these the last.
+    `left_out` is how many more the record has, which do not find it: those that are rarest in it, of these the last,
+    and words that are too long to be searched.
     """
 
     numbers: list[int]
@@ -85,12 +85,7 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
         number = term_number(index_key, lexeme)  # two terms with one number (probability 2·10⁻⁷) add up
         impacts[number] = impacts.get(number, 0.0) + count * (K1 + 1) / (count + saturation)
     numbers = sorted(impacts)
-    return Terms(numbers, [impacts[number] for number in numbers], left_out)
-
-
-def unindexed_terms(index_key: bytes, text: str) -> int:
-    """Return how many terms of a text do not find its record."""
-    return record_terms(index_key, text).left_out if len(text) > LONG_TEXT else 0
+    return Terms(numbers, [impacts[number] for number in numbers], left_out + text.too_long)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,10 +65,14 @@ _COUNTED = re.compile(r"([^\W\d_]{2,})(\d{2,})")
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The lexemes of a record's text in order, with repetitions, and its length in words and identifiers."""
+    """The lexemes of a record's text in order, with repetitions, and its length in words and identifiers.
+
+    `too_long` is how many of its words have no lexeme, because they have more than MAX_WORD characters.
+    """
 
     lexemes: list[str]
     length: int
+    too_long: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,13 @@ def analysed(text: str) -> Analysis:
     pieces = list(_pieces(text))
     language = language_of({piece.lower().strip(_TRIMMED) for piece in pieces[:_SAMPLE]})
     found: list[str] = []
-    length = 0
+    length = too_long = 0
     for piece in pieces:
         forms, words = (_of_piece if len(piece) <= _KEPT else _of_piece.__wrapped__)(piece, language)
         found += forms
         length += words
-    return Analysis(found, length)
+        too_long += len(piece) > MAX_WORD and not forms
+    return Analysis(found, length, too_long)
 
 
 def lexemes(text: str) -> list[str]:
