@@ -1,8 +1,8 @@
 """Terms of records and queries: text as term numbers with BM25 weights.
 
 A record stores, for each distinct term, its saturated and length-normalised frequency, the term's *impact*. A query is
-a vector of inverse document frequencies. Their inner product is exactly BM25 (Robertson and Zaragoza, "The
-Probabilistic Relevance Framework: BM25 and Beyond", 2009).
+a vector of inverse document frequencies. Their inner product is BM25 (Robertson and Zaragoza, "The Probabilistic
+Relevance Framework: BM25 and Beyond", 2009), in which no text is longer than MOST_LENGTH.
 Term numbers are keyed by tenant, so that a dump of the database does not reveal words.
 See docs/data-model.md, Search.
 """
@@ -30,6 +30,7 @@ MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
 K1 = 1.2  # BM25: how soon repetitions of a term stop counting
 B = 0.75  # BM25: how much the length of a text counts, 0 to 1
 AVERAGE_LENGTH = 20.0  # words; a constant, so that stored impacts never need rewriting
+MOST_LENGTH = 400  # words of a text beyond which its length counts no more: a rare word in a book is found; examples
 SUMMARY_BOOST = 3  # added to the frequency of a word for each time the summary has it
 
 
@@ -78,7 +79,7 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
     if summary:
         for word in analysed(summary).lexemes:
             frequency[word] += SUMMARY_BOOST
-    saturation = K1 * (1 - B + B * max(1, text.length) / AVERAGE_LENGTH)
+    saturation = K1 * (1 - B + B * min(max(1, text.length), MOST_LENGTH) / AVERAGE_LENGTH)
     impacts: dict[int, float] = {}
     left_out = max(0, len(frequency) - MAX_TERMS)
     for lexeme, count in frequency.most_common(MAX_TERMS) if left_out else frequency.items():
