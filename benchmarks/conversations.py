@@ -1,8 +1,9 @@
-"""Long conversations with questions, in the form of LoCoMo, and plain BM25 over their turns for comparison.
+"""Long conversations with questions, in the form of LoCoMo, and BM25 over their turns for comparison.
 
 A file holds `session_N` (a list of turns with `speaker`, `dia_id`, `text` and perhaps `blip_caption`),
 `session_N_date_time`, and `qa` (questions with `question`, `category` and `evidence`, the ids of the turns with the
-answer). Maharana et al., "Evaluating Very Long-Term Conversational Memory of LLM Agents", 2024.
+answer). Maharana et al., "Evaluating Very Long-Term Conversational Memory of LLM Agents", 2024. Nothing in a
+conversation answers its questions of category 5.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import Stemmer
 
 from stratagraph.store.model.analysis.languages import BASE, STOP_WORDS
 
 DEPTHS = (5, 10, 25, 50)  # numbers of turns among which evidence is looked for
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}  # 5 is adversarial, and left out
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+UNANSWERABLE = 5  # the category
+LENT = (0.5, 0.25)  # of the score of the next turn, before and after, and of the next but one
 K1, B = 1.2, 0.75
 _TURN = re.compile(r"D\d+:\d+")
 _WORD = re.compile(r"\w+")
+_HAN = re.compile("[\u4e00-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +53,7 @@ class Conversation:
     name: str
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
+    unanswerable: tuple[str, ...]
 
     def batches(self, size: int) -> Iterator[tuple[Turn, ...]]:
         for start in range(0, len(self.turns), size):
@@ -72,10 +78,10 @@ class Result:
         return 1 / (1 + min(self.places))
 
 
-def conversations(directory: Path) -> Iterator[Conversation]:
-    """Yield the conversations of a directory, by name of their files."""
-    for file in sorted(directory.glob("*.json")):
-        yield _conversation(file.stem, json.loads(file.read_text()))
+def conversations(place: Path) -> list[Conversation]:
+    """Return the conversation of a file, or those of all files of a directory, by their names."""
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    return [_conversation(file.stem, json.loads(file.read_text())) for file in files]
 
 
 def _conversation(name: str, whole: dict[str, Any]) -> Conversation:
@@ -100,7 +106,8 @@ def _conversation(name: str, whole: dict[str, Any]) -> Conversation:
             questions.append(
                 Question(text=entry["question"], evidence=tuple(dict.fromkeys(evidence)), category=entry["category"])
             )
-    return Conversation(name=name, turns=tuple(turns), questions=tuple(questions))
+    unanswerable = tuple(entry["question"] for entry in whole["qa"] if entry["category"] == UNANSWERABLE)
+    return Conversation(name=name, turns=tuple(turns), questions=tuple(questions), unanswerable=unanswerable)
 
 
 def placed(question: Question, order: Sequence[str], **about: Any) -> Result:
@@ -110,28 +117,35 @@ def placed(question: Question, order: Sequence[str], **about: Any) -> Result:
     return Result(question=question, places=found, turns=len(order), **about)
 
 
-def plain_bm25(conversation: Conversation) -> list[Result]:
-    """Return the results of BM25 over the turns alone, with English stems and without function words."""
+def bm25(conversation: Conversation, *, neighbours: bool = False) -> list[Result]:
+    """Return the results of BM25 over the turns alone, by English stems without function words, and by pairs of Han.
+
+    With `neighbours`, LENT of the scores of the turns beside each is added to its own.
+    """
     stem = Stemmer.Stemmer(BASE).stemWord
 
-    def terms(text: str) -> list[str]:
-        return [stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS[BASE]]
+    def terms(text: str) -> Iterator[str]:
+        for word in _WORD.findall(text.casefold()):
+            if _HAN.search(word):
+                yield from (word[start : start + 2] for start in range(max(1, len(word) - 1)))
+            elif word not in STOP_WORDS[BASE]:
+                yield stem(word)
 
     documents = [Counter(terms(f"{turn.speaker}: {turn.text}")) for turn in conversation.turns]
-    lengths = [sum(document.values()) for document in documents]
-    average = sum(lengths) / len(lengths)
+    lengths = np.array([sum(document.values()) for document in documents])
     frequency = Counter(term for document in documents for term in document)
-
-    def weight(term: str, place: int) -> float:
-        count = documents[place][term]
-        rarity = math.log(1 + (len(documents) - frequency[term] + 0.5) / (frequency[term] + 0.5))
-        return rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * lengths[place] / average))
-
     results = []
     for question in conversation.questions:
-        asked = dict.fromkeys(terms(question.text))
-        scores = [sum(weight(term, place) for term in asked) for place in range(len(documents))]
-        order = sorted(range(len(documents)), key=lambda place: (-scores[place], place))
+        scores = np.zeros(len(documents))
+        for term in dict.fromkeys(terms(question.text)):
+            counts = np.array([document[term] for document in documents])
+            rarity = math.log(1 + (len(documents) - frequency[term] + 0.5) / (frequency[term] + 0.5))
+            scores += rarity * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths / lengths.mean()))
+        own = scores.copy()
+        for steps, part in enumerate(LENT if neighbours else (), 1):
+            scores[steps:] += part * own[:-steps]
+            scores[:-steps] += part * own[steps:]
+        order = np.argsort(-scores, kind="stable")
         results.append(placed(question, [conversation.turns[place].id for place in order]))
     return results
 
@@ -151,4 +165,4 @@ def figures(results: Sequence[Result]) -> dict[str, Any]:
         for number, name in CATEGORIES.items()
         if any(one.question.category == number for one in results)
     }
-    return {"all": means(results), **by_category}
+    return means(results) | {"by_category": by_category}

@@ -26,6 +26,7 @@ SETTINGS = {
 }
 JOBS = ("link-names", "reevaluate", "count-words")  # on which the answers depend
 PLACES = (1, 3, 10)
+FAINT = 0.25  # strength below which an answer does not look like one
 
 
 def scenario_figures(embedder: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
@@ -62,7 +63,8 @@ def scenario_figures(embedder: Mapping[str, str] = MappingProxyType({})) -> dict
         "unheard": {
             "asked": len(unheard),
             "empty": sum(row["empty"] for row in unheard),
-            "answered": [row["asked"] for row in unheard if not row["empty"]],
+            "faint": sum(row["strength"] < FAINT for row in unheard),
+            "answered": {row["asked"]: row["strength"] for row in unheard if not row["empty"]},
         },
     }
 

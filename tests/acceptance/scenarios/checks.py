@@ -14,7 +14,7 @@ from acceptance.scenarios.week import Question, filled, folded, instant
 
 BUDGET_TOKENS = 100_000  # room for every node, so that the rendering leaves none out
 ASK = f"""query($input: RetrieveGraphInput!) {{ retrieveGraph(input: $input) {{ __typename
-  ... on RetrieveGraphSuccess {{ rendering freshness {{ engine fallback }} nodes {{ root hop score record {{
+  ... on RetrieveGraphSuccess {{ rendering freshness {{ engine fallback }} nodes {{ root hop score strength record {{
     id name text state redacted validFrom validTo conditions payload interpretation }} }} }} {ERROR} }} }}"""
 WHOLE = """fragment Whole on MemoryRecord { id name text state sensitivity redacted validFrom validTo conditions
   payload provenance { sources { ref } } relations { predicate sourceId targetId } }"""
@@ -35,7 +35,7 @@ def ask(memory: Memory, question: Question, url: str, engine: str) -> tuple[list
     nodes = answer["nodes"]
     row["nodes"] = len(nodes)
     if question.unknown:
-        row["empty"] = not nodes
+        row |= {"empty": not nodes, "strength": max((node["strength"] for node in nodes), default=0.0)}
     wrong = [*_secrets_in(memory, memory.replies), *_stale(nodes)]
     if nodes and answer["freshness"]["engine"] != engine:  # an empty answer needs no traversal
         wrong.append(f"answered by {answer['freshness']}")

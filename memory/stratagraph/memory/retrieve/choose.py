@@ -222,6 +222,8 @@ def _says(event: Sketch, quotation: Sketch) -> bool:
 def _diverse(order: Kept, *, wanted: int) -> list[Scored]:
     """Return the candidates, best first, after each event that resembles roots before it was given a lower score.
 
+    One beside a root in its thread counts as one that resembles it: its neighbour lent it a part of the score.
+
     Maximal marginal relevance (J. Carbonell and J. Goldstein, "The use of MMR", 1998), bounded. Scores only fall, so a
     candidate is compared with the roots when it is the best one left, and most are never compared.
     """
@@ -236,12 +238,15 @@ def _diverse(order: Kept, *, wanted: int) -> list[Scored]:
             continue
         (_, first_score), what = order[place]
         if isinstance(what, frozenset):
-            alike += sum([_resemble(what, order[root][1]) for _, root in roots[compared:]])
+            alike += sum([_resemble(order[place], order[root]) for _, root in roots[compared:]])
             alike = min(alike, MOST_LOWERED)
         heapreplace(left, (-first_score * LOWERED**alike, place, len(roots), alike))
     rest = [(score, place) for score, place, *_ in sorted(left)]
     return [(order[place][0][0], -score) for score, place in [*roots, *rest]]
 
 
-def _resemble(one: Sketch, other: Fingerprint) -> bool:
-    return isinstance(other, frozenset) and resembles(one, other, ALIKE)
+def _resemble(one: tuple[Scored, Fingerprint], other: tuple[Scored, Fingerprint]) -> bool:
+    (((event, _), what), ((root, _), said)) = one, other
+    if event.head.id in (*root.head.before[:1], *root.head.after[:1]):
+        return True
+    return isinstance(what, frozenset) and isinstance(said, frozenset) and resembles(what, said, ALIKE)
