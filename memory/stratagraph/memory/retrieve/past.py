@@ -99,8 +99,7 @@ async def past_snapshot(
     records = {
         id_: record for id_, record in (await reader.heads(ids - sought.left_out)).items() if not record.redacted
     }
-    found = {id_ for id_, _ in scores}
-    heads = await asyncio.to_thread(_heads, caller.tenant.index_key, records, search.terms, found)
+    heads = await asyncio.to_thread(_heads, caller.tenant.index_key, records, search.terms, dict(scores))
     for id_ in threads.keys() | related.keys():
         if id_ in heads:
             before, after = threads.get(id_, ((), ()))
@@ -116,9 +115,9 @@ async def past_snapshot(
 
 
 def _heads(
-    index_key: bytes, records: Mapping[UUID, MemoryRecord], terms: Sequence[int], found: set[UUID]
+    index_key: bytes, records: Mapping[UUID, MemoryRecord], terms: Sequence[int], scores: Mapping[UUID, float]
 ) -> dict[UUID, Head]:
-    """Return the heads of records, given the terms of the question and the records found by words.
+    """Return the heads of records, given the terms of the question, and the scores of the records found by words.
 
     A record that word search did not find may have had no terms then, as an open episode. Texts may be long, so this is
     run beside the event loop.
@@ -142,7 +141,8 @@ def _heads(
             confidence=record.confidence,
             salience=record.salience,
             occurred_at=record.occurred_at,
-            covered=sum(1 << place for place, term in enumerate(terms) if term in has) if id_ in found else 0,
+            covered=sum(1 << place for place, term in enumerate(terms) if term in has) if id_ in scores else 0,
+            score=scores.get(id_, 0.0),
             fingerprint=fingerprint,
             quoted=quoted,
             is_bare=record.is_bare,

@@ -25,7 +25,7 @@ from stratagraph.memory.retrieve.weights import (
     SPECIFIC,
     STRONG_ENOUGH,
     UNKNOWN,
-    UNKNOWN_PAIR,
+    UNKNOWN_PART,
 )
 from stratagraph.store.model.analysis.folding import WORD, folded
 from stratagraph.store.model.analysis.lexemes import MAX_READ, asked, has_capital_nouns, is_dense, segments
@@ -64,8 +64,8 @@ class Question:
     a known entity, which BM25 scores with NAME_SHARE of their weight. `emphasis` is by how much each word counts for
     the strength. `entities` has the words that name each entity found by name, or nearly. `pairs` are the pairs of
     characters of scripts without spaces. `asking` are the words of the question sentences, where there are others,
-    and `verbs` what somebody does in "did we …". `full_names` has the first and the further words of each,
-    and `parts` the words that are parts of others.
+    and `verbs` what somebody does in "did we …". `full_names` has the first and the further words of each.
+    `parts` are the words that are parts of others, and `compounds` has those of each place.
     """
 
     weights: Sequence[float]
@@ -78,6 +78,7 @@ class Question:
     asking: int | None = None
     verbs: int = 0
     parts: int = 0
+    compounds: Mapping[int, int] = field(default_factory=dict)
     full_names: Sequence[tuple[int, int]] = ()
 
     def words_at(self, covered: int) -> int:
@@ -97,8 +98,9 @@ class Question:
     def with_unknown(self, known: int) -> Question:
         """Return the question in which names and numbers that are not among the `known` words count UNKNOWN times.
 
-        Pairs of characters that are not count UNKNOWN_PAIR times: every other one of a text is of two words. What a
-        message says besides its question does not count then, nor the surname of somebody whose first name is known.
+        Pairs of characters that are not count UNKNOWN_PART times, since every other one of a text is of two words, and
+        so do compounds of which a part is known. What a message says besides its question does not count then, nor the
+        surname of somebody whose first name is known.
         """
         aside = 0 if self.asking is None else ~self.asking
         surnames = self._surnames(known)
@@ -109,7 +111,8 @@ class Question:
                 return factor
             if (aside | surnames) & word:
                 return 0.0
-            return factor * (UNKNOWN if factor > 1 else UNKNOWN_PAIR if self.pairs & word else 1.0)
+            is_in_part = self.pairs & word or known & self.compounds.get(place, 0)
+            return factor * (UNKNOWN_PART if is_in_part else UNKNOWN if factor > 1 else 1.0)
 
         emphasis = [factor_of(place, factor) for place, factor in enumerate(self.emphasis)]
         return replace(self, emphasis=emphasis) if emphasis != self.emphasis else self
@@ -285,11 +288,22 @@ def question_of(
         names=apart | names,
         pairs=sum(1 << place for place, word in enumerate(texts) if is_dense(word)),
         asking=_words_of(asking_part(text), texts),
+        compounds=_compounds(words),
         parts=sum(1 << place for place, word in enumerate(words) if word.is_part),
         verbs=_words_of(" ".join(_VERB.findall(text)), texts) or 0,
         full_names=[(_folded(name[:1], texts), _folded(name[1:], texts)) for name in full_names(text)],
         entities=entities,
     )
+
+
+def _compounds(words: Sequence[QueryWord]) -> dict[int, int]:
+    """Return the parts of the words that have any, by their places."""
+    parts = [(place, word.text) for place, word in enumerate(words) if word.is_part]
+    return {
+        whole: bits
+        for whole, word in enumerate(words if parts else ())
+        if not word.is_part and (bits := sum(1 << place for place, part in parts if part in word.text))
+    }
 
 
 def _folded(some: Collection[str], words: Sequence[str]) -> int:
