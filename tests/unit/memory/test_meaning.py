@@ -29,11 +29,23 @@ IN_A_ROW = [
 
 
 def found(nearness: dict[int, float], *, question: Question = PLAIN, **more: Any) -> dict[int, Why]:
-    heads = [Head(UUID(int=1 + row), MemoryType.EPISODIC, 1.0, 1.0, NOON, 0) for row in range(4)]
+    scores = more.pop("scores", {})
+    heads = [
+        Head(UUID(int=1 + row), MemoryType.EPISODIC, 1.0, 1.0, NOON, 0, score=scores.get(row, 0.0)) for row in range(4)
+    ]
     given: dict[str, Any] = {"documents": MANY, "words": [0, 0, 0, 0]} | more
     rows = Rows(heads=heads, nearness=nearness, **given)
     asked = Asked(question=question)
     return {one.head.id.int - 1: one.why for one in fuse(asked, rows, gather(asked, rows))}
+
+
+def test_neighbours_lend_half_of_their_scores_and_half_of_that_for_each_further_step() -> None:
+    why = found({}, scores={FIRST: 4.0, FOURTH: 2.0}, neighbours=IN_A_ROW)
+    own = {row: one.part(Signal.WORDS) for row, one in why.items()}
+    lent = {row: one.part(Signal.THREAD) for row, one in why.items()}
+    best = 4.0  # the first has nothing beside it: the fourth is three steps away
+    assert own == pytest.approx({FIRST: 4.0 / best, SECOND: 0.0, THIRD: 0.0, FOURTH: 2.0 / best})
+    assert lent == pytest.approx({FIRST: 0.0, SECOND: (2.0 + 0.5) / best, THIRD: (1.0 + 1.0) / best, FOURTH: 0.0})
 
 
 def test_the_nearest_record_counts_as_much_whatever_its_similarity() -> None:
@@ -82,7 +94,7 @@ def test_nearness_never_takes_from_the_strength_of_words() -> None:
 
 
 def test_without_vectors_the_signals_are_those_of_words() -> None:
-    why = found({}, words=[1, 0, 0, 0], scores=[(FIRST, 1.5)], neighbours=IN_A_ROW)
+    why = found({}, words=[1, 0, 0, 0], scores={FIRST: 1.5}, neighbours=IN_A_ROW)
     assert all(Signal.VECTORS not in one.signals for one in why.values())
 
 

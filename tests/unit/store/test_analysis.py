@@ -44,7 +44,7 @@ sentences = st.lists(words, max_size=12)
 def is_found(text: str, question: str) -> bool:
     """Return whether a record with the text has every word of the question."""
     held = set(lexemes(text))
-    return all(held & set(word.forms) for word in asked(question))
+    return all(held & set(word.forms) for word in asked(question) if not word.is_part)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_long_words_and_identifiers_are_left_out() -> None:
 def test_a_record_is_found_by_any_of_its_own_words(spoken: list[str]) -> None:
     held = set(lexemes(" ".join(spoken)))
     for word in spoken:
-        for one in asked(word):
+        for one in [one for one in asked(word) if not one.is_part]:
             assert one.forms[0] in held or is_function_word(one.text)
 
 

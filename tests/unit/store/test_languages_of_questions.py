@@ -74,7 +74,7 @@ SENTENCES = {
 )
 def test_a_short_question_has_each_of_its_words_in_the_sentence_that_answers_it(text: str, question: str) -> None:
     held = set(lexemes(text))
-    assert [word.text for word in asked(question) if not held & set(word.forms)] == []
+    assert [word.text for word in asked(question) if not word.is_part and not held & set(word.forms)] == []
 
 
 @pytest.mark.parametrize("language", sorted(SENTENCES))
@@ -138,4 +138,4 @@ def test_question_words_are_no_words_to_search_for(question: str, language: str)
     ],
 )
 def test_question_words_of_scripts_without_spaces_are_not_asked_for(question: str, words: list[str]) -> None:
-    assert [word.text for word in asked(question)] == words
+    assert [word.text for word in asked(question) if not word.is_part] == words

@@ -17,6 +17,7 @@ from stratagraph.store.model.words import (
     DIMENSIONS,
     K1,
     MAX_TERMS,
+    PART_SHARE,
     SUMMARY_BOOST,
     B,
     idf,
@@ -26,6 +27,7 @@ from stratagraph.store.model.words import (
     record_terms,
     sparsevec,
     term_number,
+    word_shares,
 )
 
 EXAMPLES = settings(max_examples=60, deadline=None)
@@ -88,13 +90,13 @@ def test_a_record_says_how_many_of_its_terms_do_not_find_it() -> None:
     assert record_terms(KEY, " ".join(words[: MAX_TERMS // 2])).left_out == 0
 
 
-def test_a_word_of_a_long_text_counts_as_in_any_part_of_it() -> None:
+def test_a_word_of_a_long_text_counts_as_in_a_part_of_it_and_the_length_of_others_counts_whole() -> None:
     rest = " ".join(f"row{at}" for at in range(40))
-    impacts = [
+    short, long, longer = (
         dict(zip(terms.numbers, terms.impacts, strict=True))[term_number(KEY, "boiler")]
-        for terms in (record_terms(KEY, f"boiler {rest * times}") for times in (3, 300))
-    ]
-    assert impacts[0] == impacts[1]
+        for terms in (record_terms(KEY, f"boiler {rest * times}") for times in (3, 30, 300))
+    )
+    assert short > long == longer
 
 
 def test_a_query_has_at_most_64_terms_in_order_of_appearance() -> None:
@@ -136,11 +138,12 @@ def bm25(query: str, document: str, corpus: list[str]) -> float:
     counted = Counter(lexemes(document))
     length = max(1, analysed(document).length)
     score = 0.0
-    for word in {form for asked_for in asked(query) for form in asked_for.forms}:
+    shares = {form: PART_SHARE if one.is_part else 1.0 for one in asked(query) for form in one.forms}
+    for word, share in shares.items():
         containing = max(1, sum(word in lexemes(other) for other in corpus))
         rarity = math.log(1 + (max(len(corpus), containing) - containing + 0.5) / (containing + 0.5))
         frequency = counted[word]
-        score += rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length / AVERAGE_LENGTH))
+        score += share * rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length / AVERAGE_LENGTH))
     return score
 
 
@@ -150,7 +153,10 @@ def test_the_inner_product_of_query_and_record_is_bm25(query: str, corpus: list[
     frequencies: Counter[int] = Counter()
     for document in corpus:
         frequencies.update(record_terms(KEY, document).numbers)
-    asked = weights(query_vector(query_terms(KEY, query), frequencies, len(corpus)))
+    words = query_words(KEY, query)
+    terms = [number for word in words for number in word.numbers]
+    shares = word_shares(terms, parts=[number for word in words if word.is_part for number in word.numbers])
+    asked = weights(query_vector(terms, frequencies, len(corpus), shares=shares))
     for document in corpus:
         held = weights(record_terms(KEY, document).as_sparsevec())
         product = sum(weight * held.get(number, 0.0) for number, weight in asked.items())

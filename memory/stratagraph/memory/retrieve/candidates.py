@@ -155,6 +155,7 @@ def read(
         text,
         matches.words,
         matches.weights,
+        matches.rarities,
         named=snapshot.names,
         misspelt=[(one.entity, one.word) for one in snapshot.similar],
         dated=times.words,

@@ -58,14 +58,15 @@ _GENERAL = frozenset(
 
 @dataclass(frozen=True)
 class Question:
-    """The words of a question, each with its rarity and the alternative terms by which a record may have it.
+    """The words of a question, each with its weight and the alternative terms by which a record may have it.
 
     Sets of words are bits: bit n stands for word n. `names` are the words of names, and `apart` those of them that name
     a known entity, which BM25 scores with NAME_SHARE of their weight. `emphasis` is by how much each word counts for
-    the strength. `entities` has the words that name each entity found by name, or nearly. `pairs` are the pairs of
-    characters of scripts without spaces. `asking` are the words of the question sentences, where there are others,
-    and `verbs` what somebody does in "did we …". `full_names` has the first and the further words of each.
-    `parts` are the words that are parts of others, and `compounds` has those of each place.
+    the strength, times its rarity, which is its weight where `rarities` are not given. `entities` has the words that
+    name each entity found by name, or nearly. `pairs` are the pairs of characters of scripts without spaces. `asking`
+    are the words of the question sentences, where there are others, and `verbs` what somebody does in "did we …".
+    `full_names` has the first and the further words of each. `parts` are the words that are parts of others, and
+    `compounds` has those of each place.
     """
 
     weights: Sequence[float]
@@ -74,6 +75,7 @@ class Question:
     apart: int
     names: int
     entities: Mapping[UUID, int] = field(default_factory=dict)
+    rarities: Sequence[float] | None = None
     pairs: int = 0
     asking: int | None = None
     verbs: int = 0
@@ -167,7 +169,7 @@ class Question:
             return 0.0
         covered, part = self._stress(words & among), NEXT
         for further in lent:
-            covered += part * self.weight(further & among)
+            covered += part * _sum_of(self._rarities, further & among)
             part *= FURTHER
         return min(1.0, covered / total)
 
@@ -203,7 +205,7 @@ class Question:
 
     @cached_property
     def _general(self) -> list[float]:
-        return [weight * (emphasis == 1.0) for weight, emphasis in zip(self.weights, self.emphasis, strict=True)]
+        return [weight * (emphasis == 1.0) for weight, emphasis in zip(self._rarities, self.emphasis, strict=True)]
 
     # Sums by words: hundreds of candidates have few different sets of words.
     @cached_property
@@ -230,7 +232,11 @@ class Question:
 
     @cached_property
     def _emphasised(self) -> list[float]:
-        return [weight * emphasis for weight, emphasis in zip(self.weights, self.emphasis, strict=True)]
+        return [weight * emphasis for weight, emphasis in zip(self._rarities, self.emphasis, strict=True)]
+
+    @property
+    def _rarities(self) -> Sequence[float]:
+        return self.weights if self.rarities is None else self.rarities
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
@@ -250,6 +256,7 @@ def question_of(
     text: str,
     words: Sequence[QueryWord],
     weights: Sequence[float],
+    rarities: Sequence[float],
     *,
     named: Sequence[tuple[UUID, str]],
     misspelt: Iterable[tuple[UUID, str]],
@@ -282,6 +289,7 @@ def question_of(
     stressed = [min(factor, 1.0) if is_usual else factor for factor, is_usual in zip(stressed, parts, strict=True)]
     return Question(
         weights=[*weights, *[max(weights, default=1.0)] * (len(terms) - len(weights))],
+        rarities=[*rarities, *[max(rarities, default=1.0)] * (len(terms) - len(rarities))],
         terms=terms,
         emphasis=stressed,
         apart=apart,

@@ -131,8 +131,8 @@ WHERE e.tenant = :tenant AND e.target = asked.id AND e.ended_at IS NULL AND NOT 
 ORDER BY e.weight DESC, e.id
 
 -- fetch_records_of_threads --
--- Fetch the newest records of threads, given by their keys: of the newest 64 episodes of each, at most :most events, the
--- newest; and the episodes and the working records, given by their handles.
+-- Fetch the newest records of threads: of the newest 64 episodes of each, at most :most events, the newest.
+-- Also the episodes and the working records. Threads are given by their keys, working records by their handles.
 WITH episodes AS MATERIALIZED (
   SELECT e.id FROM unnest(CAST(:threads AS bytea[])) AS asked(key) CROSS JOIN LATERAL (
     SELECT e.id FROM episode e WHERE e.tenant = :tenant AND e.thread_key = asked.key ORDER BY e.opened_at DESC LIMIT 64

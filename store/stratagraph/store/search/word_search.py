@@ -46,6 +46,7 @@ from stratagraph.store.search.word_index import PreparedSearch, WordIndex
 from stratagraph.store.search.word_segments import NONE_HELD, Held
 
 LARGE_STORE = 1_000  # readable records, of which those of the last seconds are a small part
+BACKGROUND = 100  # records that are thought beside those of a store, or a word that all records have would be none
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
 BUDGET = 3_000  # records fetched and scored, about
@@ -92,13 +93,15 @@ class Matching:
 
 
 class WordMatches(NamedTuple):
-    """The words of a question with their rarities, and the BM25 scores of the records that they find, best first.
+    """The words of a question with their weights, and the BM25 scores of the records that they find, best first.
 
+    `rarities` are those among BACKGROUND more records: how much each word says, however small the store is.
     `documents` is the number of records that the caller may read, as far as it is counted.
     """
 
     words: Sequence[QueryWord]
     weights: Sequence[float]
+    rarities: Sequence[float]
     scores: Sequence[tuple[UUID, float]]
     documents: int
 
@@ -163,13 +166,14 @@ class WordSearch:
             documents=documents, frequencies={term: round(n * scale) for term, n in part.frequencies.items()}
         )
 
-    def weights(self, statistics: WordStatistics) -> list[float]:
+    def weights(self, statistics: WordStatistics, *, background: int = 0) -> list[float]:
         """Return the rarity of each of the words, in their order; that of its commonest form.
 
-        A word that no record has is the rarest, but a part of one that no record has is no word.
+        A word that no record has is the rarest, but a part of one that no record has is no word. They are the rarities
+        in a store with `background` more records that have none of the words.
         Words that name a time have their share of it: see `word_shares`.
         """
-        documents, frequencies = max(statistics.documents, 1), statistics.frequencies
+        documents, frequencies = background + max(statistics.documents, 1), statistics.frequencies
         shares = word_shares(self.terms, dated=self._dated, parts=self._parts)
         return [
             idf(documents, number) * shares.get(word.numbers[0], 1.0)
@@ -216,7 +220,8 @@ class WordSearch:
     ) -> WordMatches:
         """Return the words with what they find; `found` are the terms of the records that were read, as bits."""
         statistics = statistics.with_found(self.terms, found)
-        return WordMatches(self.words, self.weights(statistics), scores, statistics.documents)
+        rarities = self.weights(statistics, background=BACKGROUND)
+        return WordMatches(self.words, self.weights(statistics), rarities, scores, statistics.documents)
 
     def shares(self, names: Collection[int]) -> dict[int, float]:
         """Return the shares of their weight that terms have in scores, where `names` are those of known entities."""
