@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stratagraph.memory.retrieve.question import asks_only_when
 from stratagraph.memory.retrieve.time_languages import in_english
 from stratagraph.memory.retrieve.time_names import TABLES
 from stratagraph.memory.retrieve.times import EARLIEST, time_words
+from stratagraph.store.model.analysis.lexemes import asked
 
 NOW = datetime(2026, 5, 7, 15, 30, 20, tzinfo=UTC)  # a Thursday
 DAY, WEEK = timedelta(days=1), timedelta(weeks=1)
@@ -200,6 +202,24 @@ def test_words_of_another_meaning_name_no_time(text: str) -> None:
 def test_each_language_has_its_months_days_and_units(language: str) -> None:
     headings = {line.partition(" ")[0] for line in TABLES[language].splitlines()}
     assert {"months", "days", "units"} <= headings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What happened yesterday?",
+        "Was ist gestern passiert?",
+        "Que s'est-il passé hier ?",
+        "¿Qué pasó ayer?",
+        "Cosa è successo ieri?",
+        "O que aconteceu ontem?",
+        "Wat is er gisteren gebeurd?",
+        "昨天发生了什么？",
+        "我昨天做了什么？",
+    ],
+)
+def test_a_question_may_ask_for_a_time_and_nothing_else(text: str) -> None:
+    assert asks_only_when([word.text for word in asked(text)], dated=time_words(text, NOW).words)
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from([text for text, _, _ in EXPRESSIONS])).map(" ".join))

@@ -33,8 +33,9 @@ from stratagraph.memory.retrieve.question import (
 )
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
+from stratagraph.memory.retrieve.signals.dates import basis
 from stratagraph.memory.retrieve.times import EARLIEST, TimeWords, time_words
-from stratagraph.memory.retrieve.weights import CANDIDATES, FOR_NEWEST, STRONG_ENOUGH, WITH_PHRASES
+from stratagraph.memory.retrieve.weights import CANDIDATES, FOR_NEWEST, STRONG_ENOUGH, WITH_PHRASES, Signal
 from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence, match
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle
@@ -204,6 +205,9 @@ class Retrieve:
                 if id_ in scores or record.salience >= request.min_salience
             }
         hops, edges = connected(roots, walk.neighbourhood, records, edges, max_hops=request.max_hops)
+        for one in candidates:
+            if Signal.TIME in one.why.signals:
+                one.why.timed_by = basis(asked.times, one.head)
         why = {one.head.id: one.why for one in candidates}
         nodes = nodes_of(roots, hops, edges, records=records, scores=scores, why=why, duplicates=chosen.duplicates)
         reached = set(walk.neighbourhood.reached)

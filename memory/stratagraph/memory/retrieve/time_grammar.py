@@ -147,11 +147,15 @@ def _part_of_day(match: re.Match[str], day: Interval) -> Interval:
     return day[0] + timedelta(hours=first), day[0] + timedelta(hours=last)
 
 
-def _weekday(match: re.Match[str], now: datetime) -> Interval:
-    """Return the latest such day before today, or for "this" and "on" today itself, if the part named has begun."""
+def _weekday(match: re.Match[str], now: datetime) -> Interval | list[Interval]:
+    """Return the latest such day before today, or for "this" and "on" today itself, if the part named has begun.
+
+    "Next Friday" is the coming one or, where that is in this week, perhaps the one of the next week.
+    """
     back = (now.weekday() - _DAYS.index(match["day"])) % 7
     if match["w"] == "next":
-        return _part_of_day(match, _period("day", now + timedelta(days=7 - back)))
+        weeks = (0, 1) if now.weekday() < _DAYS.index(match["day"]) else (0,)
+        return [_part_of_day(match, _period("day", now + timedelta(days=7 - back, weeks=week))) for week in weeks]
     if back == 0 and match["w"] not in ("this", "on"):
         back = 7
     found = _part_of_day(match, _period("day", now - timedelta(days=back)))
