@@ -31,6 +31,7 @@ YEAR = r"(?:19|20)\d\d"
 _DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _PART_OF_DAY = "(?: (?:early |late )?(?P<p>morning|afternoon|evening|night))?"
 _HOURS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}  # from midnight on
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # by their first months
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _AMBIGUOUS = ("may", "mar", "march")  # months that are verbs or names, too
 _TO = r" ?(?:-|–|to|and|until|till) ?"  # between the days of one month
@@ -234,6 +235,21 @@ def _dated(match: re.Match[str], now: datetime) -> Interval | None:
     return _part_of_day(match, _date(int(match["y"]), month, day) if match["y"] else _last_one(month, day, now))
 
 
+def _season(match: re.Match[str], now: datetime) -> Interval:
+    """Return the season of the north: of the year named, in which winter begins, or the latest that has ended."""
+    month = _SEASONS[match["s"] or match["t"]]
+    year = int(match["y"]) if match["y"] else now.year - (month + 3 > now.month)
+    start = _month(year, month)[0]
+    return start, _back("month", -3, start)
+
+
+def _years(match: re.Match[str], now: datetime) -> Interval | None:
+    """Return the years of "from 2021 to 2023"; "2021 and 2023" alone are two numbers."""
+    if " and " in match[0] and not match[0].startswith("between"):
+        return None
+    return _year(int(match["y"]))[0], _year(int(match["e"]))[1]
+
+
 def _month_of_year(match: re.Match[str], now: datetime) -> Interval:
     return _month(int(match["y"]), _MONTH_OF[match["m"].rstrip(".")])
 
@@ -321,14 +337,16 @@ RULES = (
     _rule(rf"(?:on |every |each )(?P<day>{'|'.join(_DAYS)})(?:s| (?:morning|afternoon|evening|night)s)", _every),
     _rule(rf"(?:every|each) (?P<day>{'|'.join(_DAYS)})", _every),
     _rule(r"(?:on|since|until|by|before|after) the (?P<d>\d\d?(?:st|nd|rd|th))(?=\s*(?:[.,;?!]|$))", _nth),
+    _rule(rf"(?:the )?(?P<s>{'|'.join(_SEASONS)}),?(?: of)? (?P<y>{YEAR})|last (?P<t>{'|'.join(_SEASONS)})", _season),
+    _rule(rf"(?:(?:from|between) )?(?P<y>{YEAR}) ?(?:to|and|through|until|-|–) ?(?P<e>{YEAR})", _years),
     _rule(rf"(?:in|during|since|before|after|last|early|late|mid|of)[ -](?P<m>{'|'.join(_MONTHS)})", _month_alone),
     _rule(
-        rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid|en|em|nel)[ -](?P<y>{YEAR})",
+        rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid|around|year|en|em|nel)[ -](?P<y>{YEAR})",
         lambda match, _: _year(int(match["y"])),
     ),
 )
 HINT = re.compile(
-    r"\d|day|tomorrow|fortnight|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|"
+    r"\d|day|tomorrow|fortnight|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|spring|summer|autumn|winter|"
     + "|".join(_MONTHS)
 )
 # A question for what was, at whatever time: "who has worked at Penhale?", "what did Ann use before?"
