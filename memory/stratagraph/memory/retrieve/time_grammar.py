@@ -341,7 +341,8 @@ RULES = (
     _rule(rf"(?:(?:from|between) )?(?P<y>{YEAR}) ?(?:to|and|through|until|-|–) ?(?P<e>{YEAR})", _years),
     _rule(rf"(?:in|during|since|before|after|last|early|late|mid|of)[ -](?P<m>{'|'.join(_MONTHS)})", _month_alone),
     _rule(
-        rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid|around|year|en|em|nel)[ -](?P<y>{YEAR})",
+        r"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid|around|year|en|em|nel)[ -]"
+        rf"(?P<y>{YEAR})",
         lambda match, _: _year(int(match["y"])),
     ),
 )
