@@ -35,7 +35,8 @@ _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # b
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _AMBIGUOUS = ("may", "mar", "march")  # months that are verbs or names, too
 _TO = r" ?(?:-|–|to|and|until|till) ?"  # between the days of one month
-_ON = rf"(?:(?:{'|'.join(_DAYS)}|{'|'.join(f'{day[:3]}' for day in _DAYS)})\.?,? (?:the )?)?"  # the weekday of a date
+# The weekday of a date.
+_ON = rf"(?:(?P<w>{'|'.join(_DAYS)}|{'|'.join(f'{day[:3]}' for day in _DAYS)})\.?,? (?:the )?)?"
 # Words before a date without a year, in English and in the other languages that write "17.3." and "17/3".
 _DATING = re.compile(
     r"\b(?:on|since|before|after|until|till|by|from|of|am|vom|bis|seit|zum|le|du|depuis|el|del|desde|il|dal|em|dia|op"
@@ -104,12 +105,20 @@ def _day_number(text: str) -> int:
     return int(text.rstrip("stndrh"))
 
 
-def _last_one(month: int, day: int, now: datetime) -> Interval:
-    """Return the latest such day that is not in the future; 29 February may be years ago."""
+def _last_one(month: int, day: int, now: datetime, weekday: str | None = None) -> Interval:
+    """Return the latest such day that is not in the future; 29 February may be years ago.
+
+    With a weekday, it is the latest one that fell on that, or else without.
+    """
+    found = None
     for year in range(now.year, now.year - 9, -1):
         if day <= monthrange(year, month)[1] and (one := _date(year, month, day))[0] <= now:
-            return one
-    raise ValueError("no such day")
+            found = found or one
+            if weekday is None or _DAYS[one[0].weekday()].startswith(weekday):
+                return one
+    if found is None:
+        raise ValueError("no such day")
+    return found
 
 
 def _iso(match: re.Match[str], now: datetime) -> Interval:
@@ -232,7 +241,9 @@ def _dated(match: re.Match[str], now: datetime) -> Interval | None:
             *".,;?!",
         ):
             return None
-    return _part_of_day(match, _date(int(match["y"]), month, day) if match["y"] else _last_one(month, day, now))
+    return _part_of_day(
+        match, _date(int(match["y"]), month, day) if match["y"] else _last_one(month, day, now, match["w"])
+    )
 
 
 def _season(match: re.Match[str], now: datetime) -> Interval:
@@ -252,6 +263,18 @@ def _years(match: re.Match[str], now: datetime) -> Interval | None:
 
 def _month_of_year(match: re.Match[str], now: datetime) -> Interval:
     return _month(int(match["y"]), _MONTH_OF[match["m"].rstrip(".")])
+
+
+def _nth_of_month(match: re.Match[str], now: datetime) -> Interval:
+    """Return the first, second or last of the weekdays, weekends or weeks of a month."""
+    month = _MONTH_OF[match["m"].rstrip(".")]
+    year = int(match["y"]) if match["y"] else now.year - (month > now.month)
+    start, end = _month(year, month)
+    weekday = _DAYS.index(match["u"]) if match["u"] in _DAYS else 5 if match["u"] == "weekend" else 0
+    days = [start + timedelta(days=(weekday - start.weekday()) % 7 + 7 * week) for week in range(5)]
+    days = [day for day in days if day < end]
+    day = days[-1] if match["n"] == "last" else days[_ORDINALS[match["n"]] - 1]
+    return day, day + timedelta(days={"weekend": 2, "week": 7}.get(match["u"], 1))
 
 
 def _month_alone(match: re.Match[str], now: datetime) -> Interval:
@@ -311,6 +334,11 @@ RULES = (
     ),
     _rule(r"(?P<a>\d\d?)(?P<s>/)(?P<b>\d\d?)(?!/)", _without_year),
     _rule(r"(?P<a>\d\d?)(?P<s>\.)(?P<b>\d\d?)\.", _without_year),
+    _rule(
+        rf"(?P<n>last|{'|'.join(_ORDINALS)}) (?P<u>{'|'.join(_DAYS)}|weekend|week) (?:of|in) (?P<m>{MONTH})"
+        rf"(?:,? (?P<y>{YEAR}))?",
+        _nth_of_month,
+    ),
     _rule(rf"(?P<m>{MONTH})(?:,| of)? (?P<y>{YEAR})", _month_of_year),
     _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? (?:ago|earlier|back)", _ago),
     _rule(rf"(?:last|past|previous) (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?", _past),
