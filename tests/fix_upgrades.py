@@ -44,11 +44,12 @@ Contents = dict[str, list[str]]
 
 
 def set_back(url: str) -> None:
-    """Give the tables of a database the form of revision 0060, from which the newest migration starts."""
+    """Give the tables of a database the form of revision 0060, from which migrations of this code start."""
     with psycopg.connect(url) as connection:
         for table in ("rekeying", "reanalysis"):
             connection.execute(f"CREATE TABLE {table} (tenant bigint PRIMARY KEY, after uuid)")
         connection.execute("ALTER TABLE link_request ADD COLUMN unites boolean NOT NULL DEFAULT false")
+        connection.execute("ALTER TABLE record DROP COLUMN named_times")
         connection.execute("UPDATE alembic_version SET version_num = '0060'")
 
 

@@ -24,9 +24,10 @@ def _parse_datetime(value: object) -> datetime:
     except ValueError:
         raise GraphQLError(f"{shown(value)} is not an RFC 3339 date and time, such as 2026-01-28T09:30:00Z.") from None
     try:
-        return as_utc(parsed, path=["DateTime"])
+        as_utc(parsed, path=["DateTime"])
     except InvalidInput as error:
         raise GraphQLError(error.message) from error
+    return parsed  # with its offset, which tells the zone of a capture's sender
 
 
 def _parse_json(value: Any) -> Any:

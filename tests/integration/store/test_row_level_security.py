@@ -475,7 +475,13 @@ async def test_expansion_reads_the_edges_of_a_hub_in_index_order(memory: Memory,
         )
         owner.execute("ANALYZE record, relation")
         owner.commit()
-    asked = {"frontier": [UUID(int=1)], "at": datetime.now(UTC), "fan_out": 10, "history": False}
+    asked = {
+        "frontier": [UUID(int=1)],
+        "at": datetime.now(UTC),
+        "now": datetime.now(UTC),
+        "fan_out": 10,
+        "history": False,
+    }
     caller = {
         "tenant": bounds.tenant,
         "all_scopes": False,

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stratagraph.memory.retrieve.question import asks_only_when
 from stratagraph.memory.retrieve.time_languages import in_english
 from stratagraph.memory.retrieve.time_names import TABLES
 from stratagraph.memory.retrieve.times import EARLIEST, time_words
+from stratagraph.store.model.analysis.lexemes import asked
 
 NOW = datetime(2026, 5, 7, 15, 30, 20, tzinfo=UTC)  # a Thursday
 DAY, WEEK = timedelta(days=1), timedelta(weeks=1)
@@ -31,6 +33,14 @@ EXPRESSIONS = [
     ("who called last Friday?", "2026-05-01", ""),
     ("what did I read in March 2025", "2025-03-01", "2025-03-31"),
     ("where did Tor Holt work in 2022?", "2022-01-01", "2022-12-31"),
+    ("where did he work from 2021 to 2023?", "2021-01-01", "2023-12-31"),
+    ("where did he work between 2021 and 2023?", "2021-01-01", "2023-12-31"),
+    ("what did I plan for Thursday 24 April?", "2025-04-24", ""),
+    ("who called on the last Friday of September?", "2025-09-26", ""),
+    ("what did we do on the first Sunday of March 2026", "2026-03-01", ""),
+    ("Was war am Donnerstag, dem 24. April?", "2025-04-24", ""),
+    ("where did she live in summer 2023?", "2023-06-01", "2023-08-31"),
+    ("where did I go last winter?", "2025-12-01", "2026-02-28"),
     ("Was habe ich am 23. Mai gesagt?", "2025-05-23", ""),
     ("Was war am Freitag, 23. Mai 2025?", "2025-05-23", ""),
     ("Was habe ich am 17.03. gekauft?", "2026-03-17", ""),
@@ -200,6 +210,24 @@ def test_words_of_another_meaning_name_no_time(text: str) -> None:
 def test_each_language_has_its_months_days_and_units(language: str) -> None:
     headings = {line.partition(" ")[0] for line in TABLES[language].splitlines()}
     assert {"months", "days", "units"} <= headings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What happened yesterday?",
+        "Was ist gestern passiert?",
+        "Que s'est-il passé hier ?",
+        "¿Qué pasó ayer?",
+        "Cosa è successo ieri?",
+        "O que aconteceu ontem?",
+        "Wat is er gisteren gebeurd?",
+        "昨天发生了什么？",
+        "我昨天做了什么？",
+    ],
+)
+def test_a_question_may_ask_for_a_time_and_nothing_else(text: str) -> None:
+    assert asks_only_when([word.text for word in asked(text)], dated=time_words(text, NOW).words)
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from([text for text, _, _ in EXPRESSIONS])).map(" ".join))

@@ -21,7 +21,10 @@ _SIGNALS = {signal: signal.value.upper() for signal in Signal}
 @strawberry.type(description="What one signal contributed to a record's score.")
 class SignalShare:
     signal: str = strawberry.field(description=f"Name of the signal: {', '.join(_SIGNALS.values())}.")
-    value: float = strawberry.field(description="Value of the signal for this record, from 0 to 1.")
+    value: float = strawberry.field(
+        description="Value of the signal for this record, from 0 to 1; that of TIME is below 0 for a fact that held"
+        " only at other times than the task names."
+    )
     weight: float = strawberry.field(
         description=f"Weight of the signal in the score, from 0 to {max(WEIGHTS.values()):g}."
     )

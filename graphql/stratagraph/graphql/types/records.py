@@ -16,9 +16,21 @@ from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.provenance import AuditEntry, Provenance
 from stratagraph.graphql.types.relations import Relation
 from stratagraph.memory.records.lookup import MAX_RELATIONS
+from stratagraph.memory.retrieve import times
 from stratagraph.store.model import records as domain
 from stratagraph.store.records.episode_timelines import is_thread_episode
 from stratagraph.store.records.past import Moment
+
+
+@strawberry.type(description="A time that a task names, which raises the records of it, or that a text names.")
+class NamedTime:
+    words: str = strawberry.field(description="The words that name it, such as `last week`.")
+    start: datetime | None = strawberry.field(description="Its first instant; null for all times before `end`.")
+    end: datetime = strawberry.field(description="The instant before which it ends.")
+
+    @classmethod
+    def of(cls, time: times.NamedTime) -> Self:
+        return cls(words=time.words, start=time.start if time.start > times.EARLIEST else None, end=time.end)
 
 
 @strawberry.type(
@@ -70,6 +82,20 @@ class MemoryRecord:
         description="Conditions under which a fact holds, as a JSON object; null where there are none, when redacted,"
         " and for other types."
     )
+
+    @strawberry.field(
+        description="Times that the text of an event names, as its sender meant them when it said so, such as `last"
+        " Friday`; empty where it names none and for other records, null when redacted."
+    )
+    def named_times(self) -> list[NamedTime] | None:
+        if self.redacted:
+            return None
+        return [
+            NamedTime(
+                words=one["words"], start=datetime.fromisoformat(one["start"]), end=datetime.fromisoformat(one["end"])
+            )
+            for one in (self.record.interpretation or {}).get("named_times", ())
+        ]
 
     @strawberry.field(
         description="Content in the canonical snake_case form of the record's type; null when redacted. The payload"

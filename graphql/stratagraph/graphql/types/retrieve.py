@@ -15,9 +15,9 @@ from stratagraph.graphql.types.enums import Engine, MemoryType, Sensitivity
 from stratagraph.graphql.types.errors import Forbidden, InvalidInput, Unavailable
 from stratagraph.graphql.types.explanation import Cut, SignalShare, cuts_of, signal_shares
 from stratagraph.graphql.types.freshness import Freshness
-from stratagraph.graphql.types.records import MemoryRecord
+from stratagraph.graphql.types.records import MemoryRecord, NamedTime
 from stratagraph.graphql.types.relations import Relation
-from stratagraph.memory.retrieve import candidates, times
+from stratagraph.memory.retrieve import candidates
 from stratagraph.memory.retrieve import procedures as chosen
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.procedures import THRESHOLD, UNKNOWN_RATE
@@ -134,6 +134,13 @@ class Why:
     )
     found: strawberry.Private[candidates.Why]
     asked: strawberry.Private[AskedWords]
+
+    @strawberry.field(
+        description="By what the record fits the times that the task names: its own `date`, the `validity` of a fact,"
+        " or a time that its `text` names; null where it fits none."
+    )
+    def timed_by(self) -> str | None:
+        return self.found.timed_by
 
     @strawberry.field(
         description="Words of the task that the record has, or that name an entity that it is linked to; empty for a"
@@ -259,17 +266,6 @@ class Selection:
                 for item in selection.ranked
             ],
         )
-
-
-@strawberry.type(description="A time that the task names, which raises the records of it.")
-class NamedTime:
-    words: str = strawberry.field(description="The words of the task, such as `last week`.")
-    start: datetime | None = strawberry.field(description="Its first instant; null for all times before `end`.")
-    end: datetime = strawberry.field(description="The instant before which it ends.")
-
-    @classmethod
-    def of(cls, time: times.NamedTime) -> Self:
-        return cls(words=time.words, start=time.start if time.start > times.EARLIEST else None, end=time.end)
 
 
 @strawberry.type(description="Ranked records and the relations that connect them.")

@@ -7,13 +7,18 @@ from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet, provenance
+from stratagraph.memory.retrieve.times import NamedTime, said_times
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
+from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.model.words import Terms, record_terms
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.inserting import NewRecord, insert_records, insert_relations, relation_changes
 from stratagraph.store.records.support import references
 from stratagraph.store.records.trims import insert_trims, settle_trims
+
+_SAYING = (SourceKind.AGENT_TURN, SourceKind.EVENT)  # captures whose times are those of somebody who tells
 
 
 def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
@@ -22,6 +27,12 @@ def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) 
     The draft then has its terms.
     """
     draft.terms = draft.terms or draft_terms(writes.caller.tenant, draft)
+    times = _named_times(draft)
+    interpretation = writes.interpretations[draft.position] | ({"secrets": draft.secrets} if draft.secrets else {})
+    if times:
+        interpretation["named_times"] = [
+            {"words": one.words, "start": rfc3339(one.start), "end": rfc3339(one.end)} for one in times
+        ]
     return NewRecord(
         id=draft.id,
         type=draft.type,
@@ -37,14 +48,22 @@ def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) 
         decay=draft.decay,
         deletion_policy=draft.deletion_policy,
         terms=draft.terms,
-        interpretation=writes.interpretations[draft.position] | ({"secrets": draft.secrets} if draft.secrets else {}),
+        interpretation=interpretation,
         learned_state=draft.learned_state,
         handle=draft.handle,
         fact=fact or draft.fact,
         state=_state(writes, draft),
         rationale=draft.request.reason_to_remember,
         lesson_authors=draft.lesson_authors or (writes.caller.trust.identity,),
+        named_times=tuple(Interval(one.start, one.end) for one in times),
     )
+
+
+def _named_times(draft: Draft) -> Sequence[NamedTime]:
+    """Return the times that the text of an event names, as its sender meant them when it said so."""
+    if draft.type is not MemoryType.EPISODIC or draft.request.source_kind not in _SAYING:
+        return ()
+    return said_times(draft.text, draft.occurred_at, zone=draft.request.zone)
 
 
 def draft_terms(tenant: Tenant, draft: Draft) -> Terms:

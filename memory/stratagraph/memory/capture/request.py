@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self
 from uuid import UUID
 
@@ -61,7 +61,8 @@ class ImportedItem:
 class CaptureRequest:
     """A request to store one memory. The keys of `content` for each `source_kind` are listed in `schema.graphql`.
 
-    `timestamp` is when it happened; None for the time of the capture. The policy sets `scope`, `sensitivity` and
+    `timestamp` is when it happened; None for the time of the capture. `zone` is the offset from UTC at which it was
+    given: what the content calls yesterday is a day of that zone. The policy sets `scope`, `sensitivity` and
     `retention` where they are None, and its rules may override them. `repeats` is a stored lesson that this one says in
     other words, as far as the service could tell when the request came; it is no part of what the caller gave.
     """
@@ -81,6 +82,7 @@ class CaptureRequest:
     retention: Retention | None = None
     imported: ImportedItem | None = None
     repeats: UUID | None = None
+    zone: timedelta = timedelta(0)
 
     @property
     def is_short(self) -> bool:
@@ -112,7 +114,7 @@ class CaptureRequest:
 
     def as_stored_json(self) -> dict[str, Any]:
         """Return the request as JSON, from which `from_stored_json` makes it again, without what only imports give."""
-        return self.as_json() | {"idempotency_key": self.idempotency_key}
+        return self.as_json() | {"idempotency_key": self.idempotency_key, "zone_s": self.zone.total_seconds()}
 
     @classmethod
     def from_stored_json(cls, stored: Mapping[str, Any]) -> Self:
@@ -132,6 +134,7 @@ class CaptureRequest:
             sensitivity=Sensitivity.parse(sensitivity, path=["sensitivity"]) if sensitivity is not None else None,
             timestamp=datetime.fromisoformat(timestamp) if timestamp is not None else None,
             idempotency_key=stored.get("idempotency_key"),
+            zone=timedelta(seconds=stored.get("zone_s", 0)),
         )
 
 
@@ -167,7 +170,7 @@ def checked(request: CaptureRequest, now: datetime) -> CaptureRequest:
         return request
     timestamp = as_utc(request.timestamp, path=["timestamp"])
     refuse_future(timestamp, now, path=["timestamp"])
-    return replace(request, timestamp=timestamp)
+    return replace(request, timestamp=timestamp, zone=request.zone or request.timestamp.utcoffset() or timedelta(0))
 
 
 def refuse_learned_by(source: str) -> None:

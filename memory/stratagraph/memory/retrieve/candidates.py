@@ -57,7 +57,8 @@ class Why:
     `signals` are the values of the signals that found it, each from 0 to 1; an absent one is 0. `names` are the names
     that matched, `strength` is how much of the question the record covers, from 0 to 1 and comparable between answers,
     and `share` the same where names alone count in full, by which entities are ranked. `covered` has bit n set where
-    the record has word n of the question, and `via` is the record that led to this one.
+    the record has word n of the question, `via` is the record that led to this one, and `timed_by` is
+    by what it fits the times of the question: its `date`, its `validity` or a time in its `text`.
     """
 
     signals: dict[Signal, float] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class Why:
     share: float = 0.0
     covered: int = 0
     via: UUID | None = None
+    timed_by: str | None = None
 
     @property
     def fused(self) -> float:

@@ -118,7 +118,7 @@ def _add_recent(
         if asked.only_recent:
             why.strength = max(why.strength, fit if asked.times.times else 1.0)
         if fit > BESIDE:
-            why.signals[Signal.TIME] = max(why.signals.get(Signal.TIME, 0.0), 1.0 if asked.only_times else IN_TIME)
+            why.signals[Signal.TIME] = max(why.signals.get(Signal.TIME, 0.0), fit if asked.only_times else IN_TIME)
     for signal, values in ties:
         for why, tie in zip(found, values, strict=True):
             if why is not None and tie is not None:

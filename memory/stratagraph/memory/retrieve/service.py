@@ -37,6 +37,7 @@ from stratagraph.memory.retrieve.question import (
 )
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
+from stratagraph.memory.retrieve.signals.dates import basis
 from stratagraph.memory.retrieve.spellings import spellings
 from stratagraph.memory.retrieve.texts import echoes, named_first, sequences, with_phrases
 from stratagraph.memory.retrieve.times import EARLIEST, TimeWords, time_words
@@ -45,6 +46,7 @@ from stratagraph.memory.retrieve.weights import (
     FOR_NEWEST,
     MOST_RESPELLED,
     WITH_PHRASES,
+    Signal,
 )
 from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence, match
 from stratagraph.store.feed.sequence import Sequences
@@ -223,6 +225,9 @@ class Retrieve:
                 if id_ in scores or record.salience >= request.min_salience
             }
         hops, edges = connected(roots, walk.neighbourhood, records, edges, max_hops=request.max_hops)
+        for one in candidates:
+            if Signal.TIME in one.why.signals:
+                one.why.timed_by = basis(asked.times, one.head)
         why = {one.head.id: one.why for one in candidates}
         nodes = nodes_of(roots, hops, edges, records=records, scores=scores, why=why, duplicates=chosen.duplicates)
         reached = set(walk.neighbourhood.reached)

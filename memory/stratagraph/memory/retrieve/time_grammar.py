@@ -31,10 +31,12 @@ YEAR = r"(?:19|20)\d\d"
 _DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _PART_OF_DAY = "(?: (?:early |late )?(?P<p>morning|afternoon|evening|night))?"
 _HOURS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}  # from midnight on
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # by their first months
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _AMBIGUOUS = ("may", "mar", "march")  # months that are verbs or names, too
 _TO = r" ?(?:-|–|to|and|until|till) ?"  # between the days of one month
-_ON = rf"(?:(?:{'|'.join(_DAYS)}|{'|'.join(f'{day[:3]}' for day in _DAYS)})\.?,? (?:the )?)?"  # the weekday of a date
+# The weekday of a date.
+_ON = rf"(?:(?P<w>{'|'.join(_DAYS)}|{'|'.join(f'{day[:3]}' for day in _DAYS)})\.?,? (?:the )?)?"
 # Words before a date without a year, in English and in the other languages that write "17.3." and "17/3".
 _DATING = re.compile(
     r"\b(?:on|since|before|after|until|till|by|from|of|am|vom|bis|seit|zum|le|du|depuis|el|del|desde|il|dal|em|dia|op"
@@ -103,12 +105,20 @@ def _day_number(text: str) -> int:
     return int(text.rstrip("stndrh"))
 
 
-def _last_one(month: int, day: int, now: datetime) -> Interval:
-    """Return the latest such day that is not in the future; 29 February may be years ago."""
+def _last_one(month: int, day: int, now: datetime, weekday: str | None = None) -> Interval:
+    """Return the latest such day that is not in the future; 29 February may be years ago.
+
+    With a weekday, it is the latest one that fell on that, or else without.
+    """
+    found = None
     for year in range(now.year, now.year - 9, -1):
         if day <= monthrange(year, month)[1] and (one := _date(year, month, day))[0] <= now:
-            return one
-    raise ValueError("no such day")
+            found = found or one
+            if weekday is None or _DAYS[one[0].weekday()].startswith(weekday):
+                return one
+    if found is None:
+        raise ValueError("no such day")
+    return found
 
 
 def _iso(match: re.Match[str], now: datetime) -> Interval:
@@ -147,11 +157,15 @@ def _part_of_day(match: re.Match[str], day: Interval) -> Interval:
     return day[0] + timedelta(hours=first), day[0] + timedelta(hours=last)
 
 
-def _weekday(match: re.Match[str], now: datetime) -> Interval:
-    """Return the latest such day before today, or for "this" and "on" today itself, if the part named has begun."""
+def _weekday(match: re.Match[str], now: datetime) -> Interval | list[Interval]:
+    """Return the latest such day before today, or for "this" and "on" today itself, if the part named has begun.
+
+    "Next Friday" is the coming one or, where that is in this week, perhaps the one of the next week.
+    """
     back = (now.weekday() - _DAYS.index(match["day"])) % 7
     if match["w"] == "next":
-        return _part_of_day(match, _period("day", now + timedelta(days=7 - back)))
+        weeks = (0, 1) if now.weekday() < _DAYS.index(match["day"]) else (0,)
+        return [_part_of_day(match, _period("day", now + timedelta(days=7 - back, weeks=week))) for week in weeks]
     if back == 0 and match["w"] not in ("this", "on"):
         back = 7
     found = _part_of_day(match, _period("day", now - timedelta(days=back)))
@@ -227,11 +241,40 @@ def _dated(match: re.Match[str], now: datetime) -> Interval | None:
             *".,;?!",
         ):
             return None
-    return _part_of_day(match, _date(int(match["y"]), month, day) if match["y"] else _last_one(month, day, now))
+    return _part_of_day(
+        match, _date(int(match["y"]), month, day) if match["y"] else _last_one(month, day, now, match["w"])
+    )
+
+
+def _season(match: re.Match[str], now: datetime) -> Interval:
+    """Return the season of the north: of the year named, in which winter begins, or the latest that has ended."""
+    month = _SEASONS[match["s"] or match["t"]]
+    year = int(match["y"]) if match["y"] else now.year - (month + 3 > now.month)
+    start = _month(year, month)[0]
+    return start, _back("month", -3, start)
+
+
+def _years(match: re.Match[str], now: datetime) -> Interval | None:
+    """Return the years of "from 2021 to 2023"; "2021 and 2023" alone are two numbers."""
+    if " and " in match[0] and not match[0].startswith("between"):
+        return None
+    return _year(int(match["y"]))[0], _year(int(match["e"]))[1]
 
 
 def _month_of_year(match: re.Match[str], now: datetime) -> Interval:
     return _month(int(match["y"]), _MONTH_OF[match["m"].rstrip(".")])
+
+
+def _nth_of_month(match: re.Match[str], now: datetime) -> Interval:
+    """Return the first, second or last of the weekdays, weekends or weeks of a month."""
+    month = _MONTH_OF[match["m"].rstrip(".")]
+    year = int(match["y"]) if match["y"] else now.year - (month > now.month)
+    start, end = _month(year, month)
+    weekday = _DAYS.index(match["u"]) if match["u"] in _DAYS else 5 if match["u"] == "weekend" else 0
+    days = [start + timedelta(days=(weekday - start.weekday()) % 7 + 7 * week) for week in range(5)]
+    days = [day for day in days if day < end]
+    day = days[-1] if match["n"] == "last" else days[_ORDINALS[match["n"]] - 1]
+    return day, day + timedelta(days={"weekend": 2, "week": 7}.get(match["u"], 1))
 
 
 def _month_alone(match: re.Match[str], now: datetime) -> Interval:
@@ -291,6 +334,11 @@ RULES = (
     ),
     _rule(r"(?P<a>\d\d?)(?P<s>/)(?P<b>\d\d?)(?!/)", _without_year),
     _rule(r"(?P<a>\d\d?)(?P<s>\.)(?P<b>\d\d?)\.", _without_year),
+    _rule(
+        rf"(?P<n>last|{'|'.join(_ORDINALS)}) (?P<u>{'|'.join(_DAYS)}|weekend|week) (?:of|in) (?P<m>{MONTH})"
+        rf"(?:,? (?P<y>{YEAR}))?",
+        _nth_of_month,
+    ),
     _rule(rf"(?P<m>{MONTH})(?:,| of)? (?P<y>{YEAR})", _month_of_year),
     _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? (?:ago|earlier|back)", _ago),
     _rule(rf"(?:last|past|previous) (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?", _past),
@@ -317,14 +365,17 @@ RULES = (
     _rule(rf"(?:on |every |each )(?P<day>{'|'.join(_DAYS)})(?:s| (?:morning|afternoon|evening|night)s)", _every),
     _rule(rf"(?:every|each) (?P<day>{'|'.join(_DAYS)})", _every),
     _rule(r"(?:on|since|until|by|before|after) the (?P<d>\d\d?(?:st|nd|rd|th))(?=\s*(?:[.,;?!]|$))", _nth),
+    _rule(rf"(?:the )?(?P<s>{'|'.join(_SEASONS)}),?(?: of)? (?P<y>{YEAR})|last (?P<t>{'|'.join(_SEASONS)})", _season),
+    _rule(rf"(?:(?:from|between) )?(?P<y>{YEAR}) ?(?:to|and|through|until|-|–) ?(?P<e>{YEAR})", _years),
     _rule(rf"(?:in|during|since|before|after|last|early|late|mid|of)[ -](?P<m>{'|'.join(_MONTHS)})", _month_alone),
     _rule(
-        rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid|en|em|nel)[ -](?P<y>{YEAR})",
+        r"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid|around|year|en|em|nel)[ -]"
+        rf"(?P<y>{YEAR})",
         lambda match, _: _year(int(match["y"])),
     ),
 )
 HINT = re.compile(
-    r"\d|day|tomorrow|fortnight|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|"
+    r"\d|day|tomorrow|fortnight|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|spring|summer|autumn|winter|"
     + "|".join(_MONTHS)
 )
 # A question for what was, at whatever time: "who has worked at Penhale?", "what did Ann use before?"

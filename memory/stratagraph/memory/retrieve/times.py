@@ -17,8 +17,8 @@ from itertools import islice
 from stratagraph.memory.retrieve.question import Question
 from stratagraph.memory.retrieve.time_grammar import HINT, MONTH, NEWEST, PAST, RULES, YEAR, Interval, Reading
 from stratagraph.memory.retrieve.time_languages import in_english
-from stratagraph.memory.retrieve.weights import BESIDE, LANDMARK
-from stratagraph.store.model.analysis.lexemes import asked
+from stratagraph.memory.retrieve.weights import BESIDE, LANDMARK, SAID
+from stratagraph.store.model.analysis.lexemes import asked, segments
 
 MAX_READ = 2_000  # characters of a question, from its beginning
 MAX_TIMES = 32  # intervals of one question
@@ -26,6 +26,8 @@ MAX_MATCHES = 8  # of one expression in a question
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)  # where the times before something begin
 
 _DAY, _LONGEST = timedelta(days=1), timedelta(days=31)  # lengths of an interval by which distances from it are measured
+
+LONGEST_SAID = _LONGEST  # of an interval that a text names: a year is too long to say when something happened
 
 _FROM, _TO = re.compile(r"\b(?:from|between)(?: the)? $"), re.compile(r" ?(?:to|through|and|-|–) ?(?:the )?")
 _ABSOLUTE = re.compile(rf"{MONTH}|{YEAR}|\d[./-]\d", re.IGNORECASE)
@@ -48,11 +50,15 @@ _TICK = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """Words of a question that name a time, and the interval [start, end) that they mean."""
+    """Words of a question that name a time, and the interval [start, end) that they mean.
+
+    In a script without spaces, which is searched by pairs, `around` has the characters beside the words, too.
+    """
 
     words: str
     start: datetime
     end: datetime
+    around: str = ""
 
 
 @dataclass(frozen=True)  # without slots, for the cached words
@@ -75,7 +81,7 @@ class TimeWords:
         >>> sorted(time_words("in mid-May or on 2026-05-03?", datetime(2026, 5, 7, tzinfo=UTC)).words)
         ['03', '05', '2026', '2026-05-03', 'May', 'mid', 'mid-May']
         """
-        return frozenset(word.text for one in self.times for word in asked(one.words))
+        return frozenset(word.text for one in self.times for word in asked(one.around or one.words))
 
     def texts_naming(self, words: Sequence[str]) -> list[int]:
         """Return which `words` of the question a text must have to name each of the times by itself, as bits.
@@ -96,6 +102,19 @@ class TimeWords:
         """
         return max((_fit(one, at) for one in self.times), default=0.0)
 
+    def said(self, named: Iterable[tuple[datetime, datetime]]) -> float:
+        """Return how well the times fit those that a text names: SAID if one lies within the other, less for a part.
+
+        It is over BESIDE if they overlap, and 0 otherwise.
+        """
+        shares = [
+            _covered(one, start, end) * (one.end - one.start) / min(one.end - one.start, end - start)
+            for one in self.times
+            for start, end in named
+        ]
+        best = max(shares, default=0.0)
+        return BESIDE + (SAID - BESIDE) * min(best, 1.0) if best > 0 else 0.0
+
     def held(self, since: datetime | None, until: datetime | None) -> float:
         """Return how well the times fit what held from `since` until before `until`: 1 if that covers one of them.
 
@@ -106,8 +125,34 @@ class TimeWords:
         return BESIDE + (1 - BESIDE) * best if best > 0 else -1.0
 
 
-def time_words(text: str, now: datetime) -> TimeWords:
+def said_times(text: str, at: datetime, *, zone: timedelta) -> list[NamedTime]:
+    """Return the times that a text names that was said at an instant, in a zone with this offset from UTC.
+
+    Without those that have no beginning or are longer than LONGEST_SAID, and those that the own date of the text has:
+    "today".
+
+    >>> (one,) = said_times("I ate out last Friday", datetime(2026, 7, 30, 9, tzinfo=UTC), zone=timedelta(hours=2))
+    >>> one.words, one.start
+    ('last Friday', datetime.datetime(2026, 7, 23, 22, 0, tzinfo=datetime.timezone.utc))
+    """
+    try:
+        local = time_words(text, at + zone, future=True)  # its days begin at midnight of the zone
+        times = [NamedTime(one.words, one.start - zone, one.end - zone) for one in local.times]
+    except OverflowError:  # at the ends of the calendar
+        return []
+    return [
+        one
+        for one in times
+        if one.start >= EARLIEST
+        and one.end - one.start <= LONGEST_SAID
+        and not (one.start <= at < one.end and one.end - one.start <= _DAY)
+    ]
+
+
+def time_words(text: str, now: datetime, *, future: bool = False) -> TimeWords:
     """Return the times that a question names, as intervals relative to `now`, at most MAX_TIMES.
+
+    With `future`, those that lie wholly in the future, too.
 
     >>> time_words("what broke yesterday?", datetime(2026, 5, 7, 12, tzinfo=UTC)).times[0].start
     datetime.datetime(2026, 5, 6, 0, 0, tzinfo=datetime.timezone.utc)
@@ -124,10 +169,11 @@ def time_words(text: str, now: datetime) -> TimeWords:
     found: list[tuple[int, NamedTime]] = []
     for start, end, intervals in sorted(read, key=lambda one: one[0] - one[1]):
         if "\0" not in lowered[start:end]:
-            found += [(start, NamedTime(text[start:end].strip(), *one)) for one in intervals]
+            around = _around(text, start, end)
+            found += [(start, NamedTime(text[start:end].strip(), *one, around)) for one in intervals]
             lowered = lowered[:start] + "\0" * (end - start) + lowered[end:]
     # Nothing has been recorded yet of the future: only a text can name it.
-    begun = sorted([one for one in found if one[1].start <= now], key=lambda one: one[0])
+    begun = sorted([one for one in found if future or one[1].start <= now], key=lambda one: one[0])
     times = tuple(_ranges(text, begun)[:MAX_TIMES])
     return TimeWords(times, newest=NEWEST.search(lowered) is not None, past=PAST.search(lowered) is not None)
 
@@ -143,6 +189,13 @@ def _read(lowered: str, now: datetime) -> Iterator[tuple[int, int, list[Interval
                     yield start, end, intervals
                     # Its parts are not read again.
                     lowered = lowered[:start] + "\0" * (end - start) + lowered[end:]
+
+
+def _around(text: str, start: int, end: int) -> str:
+    """Return the words of a time with a character beside them on each side, if those are of a script without spaces."""
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    sides = [side if any(is_run for _, is_run in segments(side)) else "" for side in (before, after)]
+    return f"{sides[0]}{text[start:end]}{sides[1]}" if any(sides) else ""
 
 
 def _ranges(text: str, found: Sequence[tuple[int, NamedTime]]) -> list[NamedTime]:

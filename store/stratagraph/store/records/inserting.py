@@ -22,6 +22,7 @@ from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience, withdrawn
 from stratagraph.store.model.trust import acl
+from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch
@@ -37,7 +38,8 @@ from stratagraph.store.records.salience_rows import salience_row
 class NewRecord:
     """A record that is to be inserted. Its salience starts at 1.0, or at 0 for one that is superseded already.
 
-    `lesson_authors` are the identities of those who wrote the advice of a lesson.
+    `named_times` are those that the text of an event names. `lesson_authors` are the identities of those who wrote the
+    advice of a lesson.
     """
 
     id: UUID
@@ -61,6 +63,7 @@ class NewRecord:
     state: RecordState = RecordState.ACTIVE
     rationale: str | None = None
     lesson_authors: tuple[str, ...] = ()
+    named_times: tuple[Interval, ...] = ()
 
     def salience(self, at: datetime) -> Salience:
         new = Salience(
@@ -206,6 +209,7 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
         "validity": str(fact.validity) if fact else None,
         "terms": record.terms.numbers,
         "impacts": record.terms.as_sparsevec(),
+        "named_times": f"{{{','.join(map(str, record.named_times))}}}" if record.named_times else None,
         "lesson_key": lesson,
         "lesson_authors": list(record.lesson_authors) if lesson is not None else None,
         "version_key": (

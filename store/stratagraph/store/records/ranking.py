@@ -60,6 +60,7 @@ class Head(NamedTuple):
     state: int = RecordState.ACTIVE
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    named_times: Sequence[tuple[datetime, datetime]] = ()
 
     @property
     def is_current(self) -> bool:
@@ -112,7 +113,7 @@ def fetching_heads(
     threads of each of the records `near`, in each direction, are read too, if they are current at `now` and of `types`.
     So are at most RELATED records to which callers have related each of the first RELATING of `near`, by other
     relations than SYSTEM. `template` are at least one term, as in `Head`. With `by_time`, facts of which the start or
-    the end is not stated have that by their dates.
+    the end is not stated have that by their dates, and the times that texts name are read.
     """
     parameters = {
         "by_time": by_time,
@@ -176,7 +177,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
     heads = {}
     for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *more in rows:
         half_life_s, min_salience, max_age_s, params, covered, score, fingerprint, quoted, is_bare, *rest = more
-        state, valid_from, valid_to, before, after, related = rest
+        state, valid_from, valid_to, named_from, named_to, before, after, related = rest
         salience = salience_at(
             now,
             s=s,
@@ -206,5 +207,6 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
             state,
             valid_from,
             valid_to,
+            tuple(zip(named_from or (), named_to or (), strict=True)),
         )
     return heads

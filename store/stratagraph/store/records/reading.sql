@@ -24,7 +24,7 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 -- neighbours; those are fetched as the given records are, if they are of the given types and hold at :now. Of the first
 -- :relating of them, so are :related records to which they have relations other than :lineage, of the :followed heaviest.
 -- `state` is 4 for a fact that holds never. With :by_time, a superseded fact that says no start or end has those by the
--- dates, and so has the start of one that followed it.
+-- dates, and so has the start of one that followed it; and the times that a text names are read.
 -- `is_bare` is true for an entity whose payload has no keys but :naming, if it is not sealed.
 -- LIMIT 1 keeps each a look-up: for hundreds of ids, the planner reads a whole index or table of a small store.
 -- Prepared: each record is a look-up.
@@ -44,7 +44,7 @@ WITH near AS MATERIALIZED (
 )
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
   h.min_salience, h.max_age_s, h.params, h.covered, h.score, h.fingerprint, h.quoted, h.is_bare,
-  h.state, h.valid_from, h.valid_to, near.before, near.after, related.ids
+  h.state, h.valid_from, h.valid_to, h.named_from, h.named_to, near.before, near.after, related.ids
 FROM (
   SELECT unnest((SELECT CAST(:ids AS uuid[]))) AS id
   UNION SELECT unnest(before || after) FROM near UNION SELECT unnest(ids) FROM related
@@ -62,7 +62,9 @@ CROSS JOIN LATERAL (
   r.type = 3 AND r.payload - CAST(:naming AS text[]) = '{}' AND position(E'\n' IN r.text) = 0 AS is_bare,
   CASE WHEN isempty(r.validity) THEN 4 ELSE r.state END AS state,
   CASE WHEN :by_time THEN {valid_from} ELSE lower(r.validity) END AS valid_from,
-  CASE WHEN :by_time THEN {valid_to} ELSE upper(r.validity) END AS valid_to
+  CASE WHEN :by_time THEN {valid_to} ELSE upper(r.validity) END AS valid_to,
+  CASE WHEN :by_time THEN (SELECT array_agg(lower(time)) FROM unnest(r.named_times) AS time) END AS named_from,
+  CASE WHEN :by_time THEN (SELECT array_agg(upper(time)) FROM unnest(r.named_times) AS time) END AS named_to
   FROM record r JOIN salience s ON s.tenant = r.tenant AND s.id = r.id
   WHERE r.tenant = :tenant AND r.id = asked.id
     AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling

@@ -20,7 +20,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, TSTZRANGE, ExcludeConstraint
+from sqlalchemy.dialects.postgresql import JSONB, TSTZMULTIRANGE, TSTZRANGE, ExcludeConstraint
 from sqlalchemy.schema import SchemaItem
 
 from stratagraph.store.postgres.schema.tables.base import Instant, SparseVec, metadata, tenant_key, to_record
@@ -88,6 +88,7 @@ record = Table(
         LargeBinary,
         comment="keyed hash of the version of a skill or plan; null for any other record",
     ),
+    Column("named_times", TSTZMULTIRANGE, comment="times that the text of an event names; null without"),
     # The key's index includes the columns by which traversal filters, so that a hop reads no heap pages.
     PrimaryKeyConstraint("tenant", "id", postgresql_include=["scope", "sensitivity", "state"]),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
@@ -145,6 +146,15 @@ record = Table(
         "slot_key",
         "fact_key",
         postgresql_where=text("type = 4 AND state = 2"),
+    ),
+    Index(
+        "record_named_times_ix",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "named_times",
+        postgresql_using="gist",
+        postgresql_where=text("named_times IS NOT NULL"),
     ),
     Index("record_slot_ix", "tenant", "scope", "sensitivity", "slot_key", postgresql_where=text("type = 4")),
     Index("record_handle_ix", "tenant", "handle_key", postgresql_where=text("handle_key IS NOT NULL")),
