@@ -17,7 +17,8 @@ from stratagraph.store.model.enums import MemoryType
 Json = dict[str, Any]
 ELSEWHERE = "project:cedar"  # where nothing is
 _PARTS = (
-    *NAMES, "Alise Stone", "Quary", "lives in", "knows", *WORDS, "last week", "in June 2026", "the latest", "before",
+    *NAMES, "Alise Stone", "Quary", "Alice Reed", "Bob Marley", "Quarrie", "Acmee", "lives in", "knows", *WORDS,
+    "last week", "in June 2026", "the latest", "before",
     '"Acme Corp"', '"of Quarry"', "why?", HIDDEN, REDACTED, "zs1s", "zs2s", "zs3s",
 )  # fmt: skip
 LARGE = {"rootLimit": 100, "nodeLimit": 1000, "edgeLimit": 5000, "maxHops": 3, "tokenBudget": 4000}
@@ -53,6 +54,8 @@ ARGUMENTS: Mapping[str, Callable[[Asking], Any]] = {
     "taskDescriptor": lambda by: " ".join(by.rng.choices(_PARTS, k=by.rng.randint(2, 5))),
     "memoryTypes": lambda by: by.rng.sample([one.name for one in MemoryType], by.rng.randint(0, 3)),
     "minSalience": lambda by: by.rng.choice([0.0, 0.4, 0.9, 1.0]),
+    "minStrength": lambda by: by.rng.choice([0.0, 0.2, 0.6, 1.0]),
+    "excludeThreadIds": lambda by: by.rng.sample(["t", "u", "w", HIDDEN], by.rng.randint(0, 2)),
     "rootLimit": lambda by: by.rng.choice([1, 2, 3, 10, 100]),
     "nodeLimit": lambda by: by.rng.choice([1, 2, 5, 25, 1000]),
     "edgeLimit": lambda by: by.rng.choice([0, 1, 3, 100, 5000]),

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from stratagraph.memory.retrieve.question import Question, phrases_of, without_phrases
+from stratagraph.memory.retrieve.phrases import phrases_of, without_phrases
+from stratagraph.memory.retrieve.question import Question
 from stratagraph.memory.retrieve.times import MAX_READ, TimeWords, events_of, time_words, with_landmarks
 from stratagraph.store.model.words import query_words
 

@@ -8,7 +8,7 @@ from fix_memory import record_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.retrieve.question import MAX_PHRASES, has_phrases, phrases_of
+from stratagraph.memory.retrieve.phrases import MAX_PHRASES, has_phrases, phrases_of
 from stratagraph.store.model.enums import MemoryType
 
 

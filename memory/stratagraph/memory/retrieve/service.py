@@ -27,14 +27,9 @@ from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first,
 from stratagraph.memory.retrieve.messages import question_first
 from stratagraph.memory.retrieve.passages import words_asked
 from stratagraph.memory.retrieve.past import past_snapshot
+from stratagraph.memory.retrieve.phrases import phrases_of, terms_of_phrases, without_phrases
 from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
-from stratagraph.memory.retrieve.question import (
-    AskedWords,
-    candidate_names,
-    phrases_of,
-    terms_of_phrases,
-    without_phrases,
-)
+from stratagraph.memory.retrieve.question import AskedWords, candidate_names
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.signals.dates import basis

@@ -16,7 +16,7 @@ from stratagraph.memory.retrieve.choose import words_of
 from stratagraph.memory.retrieve.fuse import ranked
 from stratagraph.memory.retrieve.messages import asks
 from stratagraph.memory.retrieve.namesakes import full_names, names_another
-from stratagraph.memory.retrieve.question import has_phrases
+from stratagraph.memory.retrieve.phrases import has_phrases
 from stratagraph.memory.retrieve.weights import MOST_NAMED, NAMESAKE, STRONG_ENOUGH
 from stratagraph.store.model.analysis.sequences import word_sequence
 from stratagraph.store.model.enums import MemoryType

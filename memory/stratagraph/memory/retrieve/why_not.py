@@ -11,7 +11,7 @@ from uuid import UUID
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.candidates import Candidate, Why
 from stratagraph.memory.retrieve.choose import Chosen
-from stratagraph.memory.retrieve.question import has_phrases
+from stratagraph.memory.retrieve.phrases import has_phrases
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.weights import STRONG_ENOUGH
 from stratagraph.store.keys.callers import Caller
