@@ -7,6 +7,7 @@ from fix_memory import Memory, trust_of
 
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, RetrieveRequest
+from stratagraph.memory.retrieve.why_not import Absence
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.search.word_counts import WordCounter
@@ -166,3 +167,16 @@ async def test_the_parts_of_words_are_found(memory: Memory, said: str, others: l
         await memory.turn(text, thread=f"t{number}")
     await counted(memory)
     assert (await texts(memory, question))[:1] == [f"user: {said}"]
+
+
+async def test_why_not_says_what_cut_a_record_off(memory: Memory) -> None:
+    await things(memory)
+    question = "Where did we put the password of the printer?"
+    key = (await memory.turn("You told me where the password is.", thread="now")).primary.id
+    for more, reason in (
+        ({"exclude_thread_ids": ("now",)}, Absence.THREAD),
+        ({"min_strength": 0.9}, Absence.STRENGTH),
+    ):
+        request = RetrieveRequest(task_descriptor=question, max_hops=0, **more)
+        found = await memory.retrieve.why_not(memory.trust, key, request)
+        assert [one.absence for one in found.reasons] == [reason]

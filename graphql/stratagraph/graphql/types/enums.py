@@ -219,6 +219,7 @@ _register(
         Absence.PHRASE: "It does not have a phrase in double quotes word for word.",
         Absence.DUPLICATE: "It says the same as a newer record, or quotes an event, that stands for it.",
         Absence.NO_MATCH: "Neither its words nor its names match the task.",
+        Absence.THREAD: "It is of a thread that the request leaves out, or says the question word for word.",
         Absence.NOT_RANKED: "It has words of the task, and too many records match them better.",
         Absence.STRENGTH: "It covers some of the task, and no record covers enough of it for an answer.",
         Absence.RANK: "It is ranked below the last root.",

@@ -180,7 +180,7 @@ class Retrieve:
                 vector=embedded.vector,
             )
             phrases = phrases_of(request.task_descriptor)
-            request, asked, rows = await self._read(reading, request)
+            reading, request, asked, rows = await self._read(reading, request)
             found: Sequence[Candidate] = fuse(asked, rows, gather(asked, rows))
             candidates = await with_phrases(reading.reader, phrases, found)
             plain = without_phrases(request.task_descriptor) if phrases and not candidates else None
@@ -191,7 +191,8 @@ class Retrieve:
             asked, candidates = await named_first(reading.reader, request.task_descriptor, asked, candidates)
             candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
             wanted = min(request.root_limit, request.node_limit)
-            ranking = _ranking(asked, candidates, request)
+            least = _least_strength(asked, candidates, request)
+            ranking = _ranking(asked, candidates, request, least)
             says = [fingerprint_of(one.head) for one, _ in ranking]
             words = await sequences(reading.reader, to_compare(ranking, says))
             chosen = choose(ranking, says, words, wanted=wanted, is_survey=not asked.times.newest)
@@ -247,10 +248,20 @@ class Retrieve:
             times=asked.times.times,
             at=past,
         )
-        return Search(caller=caller, at=now, phrases=phrases, found=found, chosen=chosen, wanted=wanted, answer=answer)
+        return Search(
+            caller=caller,
+            at=now,
+            phrases=phrases,
+            found=found,
+            chosen=chosen,
+            wanted=wanted,
+            least=least,
+            left_out=reading.left_out,
+            answer=answer,
+        )
 
-    async def _read(self, reading: _Reading, request: RetrieveRequest) -> tuple[RetrieveRequest, Asked, Rows]:
-        """Return the request, the question as it is read, and the records that a snapshot has for it.
+    async def _read(self, reading: _Reading, request: RetrieveRequest) -> tuple[_Reading, RetrieveRequest, Asked, Rows]:
+        """Return the reading, the request, the question as it is read, and the records that a snapshot has for it.
 
         It is searched again without its own echoes, and where a name is spelled otherwise in the store.
         """
@@ -266,7 +277,7 @@ class Retrieve:
         if spelled is not None:
             request = replace(request, task_descriptor=spelled)
             asked, rows = await self._snapshot(reading, request)
-        return request, asked, rows
+        return reading, request, asked, rows
 
     async def _snapshot(self, reading: _Reading, request: RetrieveRequest) -> tuple[Asked, Rows]:
         """Return the question as it is read, and the records that a snapshot has for it.
@@ -355,20 +366,21 @@ async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: S
     )
 
 
-def _ranking(asked: Asked, candidates: Sequence[Candidate], request: RetrieveRequest) -> list[Scored]:
-    """Return the candidates with the salience and strength that are asked for, best first.
+def _least_strength(asked: Asked, candidates: Sequence[Candidate], request: RetrieveRequest) -> float:
+    """Return the strength that each root must have, or, without `min_strength`, the best of them."""
+    if request.min_strength is not None:
+        return request.min_strength
+    return asked.question.least_strength(reduce(or_, (one.why.covered for one in candidates), 0))
 
-    Without `min_strength` there are none if not even the best one is strong enough.
-    """
+
+def _ranking(asked: Asked, candidates: Sequence[Candidate], request: RetrieveRequest, least: float) -> list[Scored]:
+    """Return the candidates with the salience and strength that are asked for, best first."""
     if request.min_salience is not None:
         candidates = [one for one in candidates if one.head.salience >= request.min_salience]
     if request.min_strength is not None:
-        candidates = [one for one in candidates if one.why.strength >= request.min_strength]
-    else:
-        known = reduce(or_, (one.why.covered for one in candidates), 0)
-        least = asked.question.least_strength(known)
-        if max((one.why.strength for one in candidates), default=0.0) < least:
-            return []
+        candidates = [one for one in candidates if one.why.strength >= least]
+    elif max((one.why.strength for one in candidates), default=0.0) < least:
+        return []
     order = ranked(candidates)
     return newest_first(order) if asked.times.newest else order
 

@@ -13,7 +13,6 @@ from stratagraph.memory.retrieve.candidates import Candidate, Why
 from stratagraph.memory.retrieve.choose import Chosen
 from stratagraph.memory.retrieve.phrases import has_phrases
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.weights import STRONG_ENOUGH
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import RecordState
@@ -32,6 +31,7 @@ class Absence(StrEnum):
     VALIDITY = "validity"  # it is a fact that does not hold at the instant
     TYPE = "type"  # the request leaves its type out of the roots
     SALIENCE = "salience"  # its salience is below the request's least
+    THREAD = "thread"  # it is of a thread that the request leaves out, or says the question itself
     PHRASE = "phrase"  # it has not a phrase of the question word for word
     DUPLICATE = "duplicate"  # it says the same as a newer record, or quotes one, that stands for it
     NO_MATCH = "no_match"  # it has none of the question's words, and no name in it is the record's
@@ -55,7 +55,8 @@ class Search:
     """An answer, and what it was chosen from.
 
     `found` are the candidates, also where none is strong enough, `chosen` those that were ranked, and `wanted` is the
-    number of roots to take of them. `phrases` are those of the question, as `phrases_of` returns them.
+    number of roots to take of them. `least` is the strength that a root, or the best of them, must have. `phrases` are
+    those of the question, as `phrases_of` returns them. The records `left_out` were not searched.
     `at` is the instant of the search.
     """
 
@@ -65,6 +66,8 @@ class Search:
     found: Sequence[Candidate]
     chosen: Chosen
     wanted: int
+    least: float
+    left_out: frozenset[UUID]
     answer: Retrieved
 
     def why(self, id_: UUID) -> Why | None:
@@ -164,6 +167,11 @@ def _reasons(
             Absence.SALIENCE, f"Its salience is {record.salience:.3f}; at least {request.min_salience:g} is asked for."
         )
         return  # neither as a root nor as a neighbour
+    if record.id in search.left_out:
+        yield Reason(
+            Absence.THREAD, "It is of a thread that excludeThreadIds leaves out, or says the question word for word."
+        )
+        return
     same = search.chosen.stands_for(record.id)
     if lacking:
         wanted = " and ".join(f'"{phrase.strip()}"' for phrase in lacking)
@@ -178,8 +186,8 @@ def _reasons(
             f"It is ranked {place} of {len(search.order)} that matched, and {search.wanted} roots were wanted; raise"
             " rootLimit and nodeLimit, or ask more precisely.",
         )
-    elif (why := search.why(record.id)) is not None and search.answer.nothing_known:
-        yield _too_weak(search, why)
+    elif (why := search.why(record.id)) is not None and why.strength < search.least:
+        yield _too_weak(search, request, why)
         return
     elif type_is_wanted:
         yield _unmatched(search.answer, words)
@@ -229,12 +237,16 @@ def _unmatched(answer: Retrieved, words: Sequence[str]) -> Reason:
     return Reason(Absence.NO_MATCH, f"Neither its words nor its name match the question, which has {asked}.")
 
 
-def _too_weak(search: Search, why: Why) -> Reason:
+def _too_weak(search: Search, request: RetrieveRequest, why: Why) -> Reason:
+    if request.min_strength is not None:
+        return Reason(
+            Absence.STRENGTH, f"It covers {why.strength:.0%} of the question; minStrength asks for {search.least:.0%}."
+        )
     strongest = max(one.why.strength for one in search.found)
     return Reason(
         Absence.STRENGTH,
         f"It covers {why.strength:.0%} of the question, and the record that covers most {strongest:.0%}; as"
-        f" no record covers {STRONG_ENOUGH:.0%}, nothing is known.",
+        f" no record covers {search.least:.0%}, nothing is known. Ask with minStrength 0 for what there is.",
     )
 
 
