@@ -227,7 +227,7 @@ def test_each_language_has_its_months_days_and_units(language: str) -> None:
     ],
 )
 def test_a_question_may_ask_for_a_time_and_nothing_else(text: str) -> None:
-    assert asks_only_when([word.text for word in asked(text)], dated=time_words(text, NOW).words)
+    assert asks_only_when(asked(text), dated=time_words(text, NOW).words)
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from([text for text, _, _ in EXPRESSIONS])).map(" ".join))

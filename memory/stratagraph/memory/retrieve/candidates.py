@@ -14,6 +14,7 @@ from stratagraph.memory.retrieve.times import TimeWords, with_landmarks
 from stratagraph.memory.retrieve.weights import MISSPELT, WEIGHTS, Signal
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.words import QueryWord
 from stratagraph.store.records.ranking import Head
 from stratagraph.store.search.similar_names import SimilarName
 from stratagraph.store.search.word_search import WordMatches
@@ -168,7 +169,7 @@ def read(
     asked = Asked(
         question=question,
         times=with_landmarks(times, text, question, texts, dated, now=at),
-        only_recent=bool(times.times or times.newest) and asks_only_when(texts, dated=times.words),
+        only_recent=bool(times.times or times.newest) and asks_only_when(matches.words, dated=times.words),
         naming=times.texts_naming(texts),
     )
     return asked, rows
@@ -216,6 +217,6 @@ def _in_rows(values: Iterable[tuple[UUID, float]], rows: Mapping[UUID, int]) -> 
     return [(row, value) for row, value in found if row is not None]
 
 
-def only_by_event(asked: Asked, times: TimeWords, words: Sequence[str]) -> bool:
+def only_by_event(asked: Asked, times: TimeWords, words: Sequence[QueryWord]) -> bool:
     """Return whether a question names times by an event, besides `times`, and asks for nothing else."""
     return asked.times is not times and asks_only_when(words, dated=asked.times.words)

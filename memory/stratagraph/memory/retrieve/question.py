@@ -28,7 +28,7 @@ from stratagraph.memory.retrieve.weights import (
     UNKNOWN_PART,
 )
 from stratagraph.store.model.analysis.folding import folded
-from stratagraph.store.model.analysis.lexemes import asked, has_capital_nouns, is_dense
+from stratagraph.store.model.analysis.lexemes import Asked, asked, has_capital_nouns, is_dense
 from stratagraph.store.model.unicode_forms import plain_form
 from stratagraph.store.model.words import NAME_SHARE, QueryWord, query_terms, query_words
 
@@ -382,13 +382,13 @@ def words_written_as_names(words: Sequence[str], emphasis: Sequence[float]) -> i
     )
 
 
-def asks_only_when(words: Sequence[str], *, dated: Collection[str]) -> bool:
+def asks_only_when(words: Iterable[QueryWord | Asked], *, dated: Collection[str]) -> bool:
     """Return whether a question has no words but `dated`, which name a time, and such as "happen".
 
-    >>> asks_only_when(["happened", "last", "week"], dated={"last", "week"})
+    >>> asks_only_when(asked("happened last week"), dated={"last", "week"})
     True
     """
-    return all(word in dated or word.casefold() in _GENERAL for word in words)
+    return all(word.is_part or word.text in dated or word.text.casefold() in _GENERAL for word in words)
 
 
 def words_named(terms: Sequence[Sequence[int]], names: Iterable[Collection[int]]) -> int:

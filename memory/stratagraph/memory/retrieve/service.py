@@ -320,7 +320,7 @@ class Retrieve:
             else await present_snapshot(connection, self._words, caller, sought, now=at)
         )
         asked, rows = read(snapshot, task, caller.tenant.index_key, times, types=types, at=at)
-        return asked, rows, only_by_event(asked, times, [word.text for word in snapshot.words.words])
+        return asked, rows, only_by_event(asked, times, snapshot.words.words)
 
     async def _embedded(self, request: RetrieveRequest) -> EmbeddedQuestion:
         """Return the vector of the task, or why it has none; neither without an embedder."""
