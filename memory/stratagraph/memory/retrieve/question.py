@@ -63,6 +63,7 @@ class Question:
     the strength, times its rarity, which is its weight where `rarities` are not given. `entities` has the words that
     name each entity found by name, or nearly. `pairs` are the pairs of characters of scripts without spaces. `asking`
     are the words of the question sentences, where there are others, and `verbs` what somebody does in "did we …".
+    `shows_names` is false where capitals tell no names.
     `full_names` has the first and the further words of each. `parts` are the words that are parts of others, and
     `compounds` has those of each place.
     """
@@ -77,6 +78,7 @@ class Question:
     pairs: int = 0
     asking: int | None = None
     verbs: int = 0
+    shows_names: bool = True
     parts: int = 0
     compounds: Mapping[int, int] = field(default_factory=dict)
     full_names: Sequence[tuple[int, int]] = ()
@@ -121,11 +123,11 @@ class Question:
         """Return the strength that the best record of an answer must have, given the words that some record has.
 
         Less is enough where the store knows every name and number of the question: then other words may be the
-        asker's own. A script without spaces shows no names.
+        asker's own. German, where every noun has a capital, and scripts without spaces show no names.
         """
         if self.unknown_names(known):
             return STRONG_ENOUGH
-        return FAINT_OF_NAMED if self.names & known or self.pairs else FAINT
+        return FAINT if self.shows_names and not self.names & known else FAINT_OF_NAMED
 
     def unknown_names(self, known: int) -> int:
         """Return the names and numbers of the question that are not among the `known` words."""
@@ -282,9 +284,11 @@ def question_of(
     stressed = emphasis(text, texts, dated=dated)
     parts = [word.is_part for word in words] + [False] * (len(texts) - len(words))
     names = words_written_as_names(texts, stressed) & ~sum(1 << place for place, is_part in enumerate(parts) if is_part)
-    if has_capital_nouns(text):
+    has_capitals = has_capital_nouns(text)
+    if has_capitals:
         parts = [is_part or not any(map(str.isdigit, word)) for word, is_part in zip(texts, parts, strict=True)]
     stressed = [min(factor, 1.0) if is_usual else factor for factor, is_usual in zip(stressed, parts, strict=True)]
+    pairs = sum(1 << place for place, word in enumerate(texts) if is_dense(word))
     return Question(
         weights=[*weights, *[max(weights, default=1.0)] * (len(terms) - len(weights))],
         rarities=[*rarities, *[max(rarities, default=1.0)] * (len(terms) - len(rarities))],
@@ -292,7 +296,8 @@ def question_of(
         emphasis=stressed,
         apart=apart,
         names=apart | names,
-        pairs=sum(1 << place for place, word in enumerate(texts) if is_dense(word)),
+        pairs=pairs,
+        shows_names=not (pairs or has_capitals),
         asking=_words_of(asking_part(text), texts),
         compounds=_compounds(words),
         parts=sum(1 << place for place, word in enumerate(words) if word.is_part),
