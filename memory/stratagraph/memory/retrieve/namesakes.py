@@ -12,8 +12,7 @@ from stratagraph.store.model.analysis.lexemes import has_capital_nouns
 from stratagraph.store.model.unicode_forms import plain_form
 
 MAX_READ = 20_000  # characters of a text
-_CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w-]*"
-_NAMES = re.compile(rf"{_CAPITAL}(?: {_CAPITAL})+")
+_WORD = re.compile(r"[\w-]+")
 _POSSESSIVE = re.compile(r"'s?\b")
 
 
@@ -32,13 +31,20 @@ def full_names(question: str) -> list[tuple[str, ...]]:
 
 
 def _in(text: str) -> list[tuple[str, ...]]:
-    names = []
-    for match in _NAMES.finditer(_POSSESSIVE.sub("", plain_form(text))):
-        words = match[0].split()
-        while words and is_stop_word(folded(words[0]), BASE):
-            del words[0]
-        names.append(tuple(map(folded, words)))
-    return names
+    """Return the words with capitals that stand side by side, without a function word before them."""
+    text = _POSSESSIVE.sub("", plain_form(text))
+    names: list[list[str]] = []
+    end = -1  # of the last word with a capital
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if not word[0].isupper():
+            end = -1
+            continue
+        if match.start() != end + 1 or text[end] != " " or end < 0:
+            names.append([])
+        names[-1].append(folded(word))
+        end = match.end()
+    return [tuple(name[1:] if is_stop_word(name[0], BASE) else name) for name in names]
 
 
 def names_another(text: str, asked: Collection[Sequence[str]]) -> bool:

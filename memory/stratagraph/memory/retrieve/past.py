@@ -63,6 +63,7 @@ async def past_snapshot(
         limit=sought.most_by_words + len(sought.left_out),
         required=sought.required,
         dated=sought.dated,
+        aside=sought.aside,
     )
     by_name = await find_entities_by_name(connection, caller, sought.names, limit=most) if sought.names else []
     known = await reader.heads({id_ for id_, _ in by_name})

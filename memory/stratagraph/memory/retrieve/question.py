@@ -12,7 +12,7 @@ from math import log
 from operator import or_
 from uuid import UUID
 
-from stratagraph.memory.retrieve.messages import asking_part, sentences
+from stratagraph.memory.retrieve.messages import asking_sentences, sentences
 from stratagraph.memory.retrieve.namesakes import full_names
 from stratagraph.memory.retrieve.weights import (
     FAINT,
@@ -22,6 +22,7 @@ from stratagraph.memory.retrieve.weights import (
     MOST_RAISED,
     NAME_ALONE,
     NEXT,
+    ONE_WORD,
     SPECIFIC,
     STRONG_ENOUGH,
     UNKNOWN,
@@ -62,10 +63,9 @@ class Question:
     a known entity, which BM25 scores with NAME_SHARE of their weight. `emphasis` is by how much each word counts for
     the strength, times its rarity, which is its weight where `rarities` are not given. `entities` has the words that
     name each entity found by name, or nearly. `pairs` are the pairs of characters of scripts without spaces. `asking`
-    are the words of the question sentences, where there are others, and `verbs` what somebody does in "did we …".
-    `shows_names` is false where capitals tell no names.
-    `full_names` has the first and the further words of each. `parts` are the words that are parts of others, and
-    `compounds` has those of each place.
+    are the words of the sentences that ask, where there are others: of all, and of each. `verbs` are what somebody does
+    in "did we …". `shows_names` is false where capitals tell no names. `full_names` has the first and the further words
+    of each. `parts` are the words that are parts of others, and `compounds` has those of each place.
     """
 
     weights: Sequence[float]
@@ -76,7 +76,7 @@ class Question:
     entities: Mapping[UUID, int] = field(default_factory=dict)
     rarities: Sequence[float] | None = None
     pairs: int = 0
-    asking: int | None = None
+    asking: Sequence[int] = ()
     verbs: int = 0
     shows_names: bool = True
     parts: int = 0
@@ -104,7 +104,7 @@ class Question:
         so do compounds of which a part is known. What a message says besides its question does not count then, nor the
         surname of somebody whose first name is known.
         """
-        aside = 0 if self.asking is None else ~self.asking
+        aside = ~self.asking[0] if self.asking else 0
         surnames = self._surnames(known)
 
         def factor_of(place: int, factor: float) -> float:
@@ -126,13 +126,12 @@ class Question:
         asker's own. German, where every noun has a capital, and scripts without spaces show no names.
         """
         if self.unknown_names(known):
-            return STRONG_ENOUGH
+            return FAINT if self.names & known else STRONG_ENOUGH
         return FAINT if self.shows_names and not self.names & known else FAINT_OF_NAMED
 
     def unknown_names(self, known: int) -> int:
         """Return the names and numbers of the question that are not among the `known` words."""
-        asking = -1 if self.asking is None else self.asking
-        wanted = asking & ~known & ~self._surnames(known)
+        wanted = (self.asking[0] if self.asking else -1) & ~known & ~self._surnames(known)
         return sum(1 << place for place, factor in enumerate(self.emphasis) if factor > 1 and wanted >> place & 1)
 
     def _surnames(self, known: int) -> int:
@@ -158,10 +157,14 @@ class Question:
         """Return the share of the question's weight that some words have, from 0 to 1; 0 for a question without.
 
         `lent` are further words, by their distance in the thread, each of which counts NEXT or less of its weight. Of a
-        message that says more than it asks, the share is that of its question sentences, if it is greater.
+        message with sentences that ask, the share is that of all of these, or of one, if it is greater; half of it for
+        a sentence of one word.
         """
-        whole = self._share(words, lent, -1)
-        return whole if self.asking is None else max(whole, self._share(words, lent, self.asking))
+        shares = [self._share(words, lent, -1)]
+        for asking in self.asking:
+            is_one = (asking & ~self.parts).bit_count() == 1
+            shares.append(self._share(words, lent, asking) * (ONE_WORD if is_one else 1.0))
+        return max(shares)
 
     def _share(self, words: int, lent: Sequence[int], among: int) -> float:
         total = self._stress(among)
@@ -298,10 +301,10 @@ def question_of(
         names=apart | names,
         pairs=pairs,
         shows_names=not (pairs or has_capitals),
-        asking=_words_of(asking_part(text), texts),
+        asking=_asking(text, texts),
         compounds=_compounds(words),
         parts=sum(1 << place for place, word in enumerate(words) if word.is_part),
-        verbs=_words_of(" ".join(_VERB.findall(text)), texts) or 0,
+        verbs=_words_of(" ".join(_VERB.findall(text)), texts),
         full_names=[(_folded(name[:1], texts), _folded(name[1:], texts)) for name in full_names(text)],
         entities=entities,
     )
@@ -321,11 +324,30 @@ def _folded(some: Collection[str], words: Sequence[str]) -> int:
     return sum(1 << place for place, word in enumerate(words) if folded(word) in some)
 
 
-def _words_of(part: str | None, words: Sequence[str]) -> int | None:
-    if part is None:
-        return None
+def _asking(text: str, words: Sequence[str]) -> list[int]:
+    """Return the words of all sentences that ask, and of each; nothing where there are no others."""
+    each = [bits for sentence in asking_sentences(text) if (bits := _words_of(sentence, words))]
+    return [reduce(or_, each), *each] if each else []
+
+
+def _words_of(part: str, words: Sequence[str]) -> int:
     own = {word.text for word in asked(part)}
     return sum(1 << place for place, word in enumerate(words) if word in own)
+
+
+def words_aside(message: str) -> frozenset[str]:
+    """Return the words of the sentences that do not ask, where others do, but for names.
+
+    >>> sorted(words_aside("Juno likes films. Which dessert may Juno eat?"))
+    ['films', 'likes']
+    """
+    asking = asking_sentences(message)
+    if not asking:
+        return frozenset()
+    first = _first_words(message)
+    said = [word.text for sentence in sentences(message) if sentence not in asking for word in asked(sentence)]
+    wanted = {word.text for sentence in asking for word in asked(sentence)}
+    return frozenset(word for word in said if word not in wanted and not _is_specific(word, first))
 
 
 def emphasis(descriptor: str, words: Sequence[str], *, dated: Collection[str] = ()) -> list[float]:

@@ -24,12 +24,12 @@ from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_
 from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms, to_compare
 from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
 from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first, ranked
-from stratagraph.memory.retrieve.messages import question_first
+from stratagraph.memory.retrieve.messages import SHORT, asking_sentences, question_first
 from stratagraph.memory.retrieve.passages import words_asked
 from stratagraph.memory.retrieve.past import past_snapshot
 from stratagraph.memory.retrieve.phrases import phrases_of, terms_of_phrases, without_phrases
 from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
-from stratagraph.memory.retrieve.question import AskedWords, candidate_names
+from stratagraph.memory.retrieve.question import AskedWords, candidate_names, words_aside
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.signals.dates import basis
@@ -285,7 +285,7 @@ class Retrieve:
         One that asks for what happened before or after an event alone is searched twice, the second time with the date
         of the event.
         """
-        times = time_words(request.task_descriptor, reading.at)
+        times = _times(request.task_descriptor, reading.at)
         asked, rows, by_event = await self._found(reading, request, times)
         if by_event:
             asked, rows, _ = await self._found(reading, request, asked.times)
@@ -309,6 +309,7 @@ class Retrieve:
             intervals=times.intervals,
             ever=[(EARLIEST, reading.at)] if times.past and not times.newest else (),
             dated=times.words,
+            aside=words_aside(task),
             vector=reading.vector,
             valid_at=request.valid_at,
             left_out=reading.left_out,
@@ -364,6 +365,13 @@ async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: S
         repeated={node.record.id: len(node.duplicates) for node in nodes},
         words=words_asked(request.task_descriptor, weights),
     )
+
+
+def _times(text: str, at: datetime) -> TimeWords:
+    """Return the times that a message asks for; those around its question only if that names none."""
+    asking = " ".join(asking_sentences(text))
+    asked_for = time_words(asking or text, at)
+    return asked_for if asked_for.times or not asking or len(text) > SHORT else time_words(text, at)
 
 
 def _least_strength(asked: Asked, candidates: Sequence[Candidate], request: RetrieveRequest) -> float:

@@ -56,6 +56,7 @@ MANY = 150  # records from which on nearness counts for the strength as it is: a
 NAMESAKE = 0.1  # share of its signals that a record of another full name keeps; examples
 MOST_NAMED = 50  # best records that are compared with a full name; examples
 MOST_RESPELLED = 2  # unknown names of a question that are looked up in other spellings; examples
+ONE_WORD = 0.5  # share of the strength of a sentence of a message that asks with one word; examples
 MISSPELT = 0.5  # share of a word's weight that a misspelt name has, times the similarity; examples
 
 # Neighbours in threads, and related records.

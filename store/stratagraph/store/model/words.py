@@ -24,6 +24,7 @@ from stratagraph.store.model.canonical import separated
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
 NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
 PART_SHARE = 0.3  # of the weight of a part of a word, as an ideograph or of a compound; benchmarks/recall.py
+ASIDE_SHARE = 0.5  # of the weight of a word that a message says beside its question; benchmarks/recall.py
 DATED_SHARE = 0.1  # of the weight of a word that names a time: the date of a record says more than its text
 MAX_TERMS = 16_000  # distinct terms per record: as many as a sparsevec holds
 MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
@@ -161,13 +162,17 @@ def word_shares(
     names: Collection[int] = (),
     dated: Collection[int] = (),
     parts: Collection[int] = (),
+    aside: Collection[int] = (),
 ) -> dict[int, float]:
     """Return the shares of their weight that terms of a question have; of the others, all.
 
-    They are NAME_SHARE for `names`, if there are words that are neither, DATED_SHARE for `dated` and PART_SHARE
-    for `parts`, if there are others.
+    They are NAME_SHARE for `names`, if there are words that are neither, DATED_SHARE for `dated`, PART_SHARE for
+    `parts` and ASIDE_SHARE for those said `aside`, if there are others.
     """
-    found = dict.fromkeys(parts, PART_SHARE) if {*terms} - {*parts} else {}
+    found: dict[int, float] = {}
+    for some, share in ((aside, ASIDE_SHARE), (parts, PART_SHARE)):
+        if {*terms} - {*some}:
+            found |= dict.fromkeys(some, share)
     others = {*terms} - {*dated}
     found |= dict.fromkeys(names, NAME_SHARE) if others - {*names} else {}
     return found | (dict.fromkeys(dated, DATED_SHARE) if others else {})

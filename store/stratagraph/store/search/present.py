@@ -86,7 +86,8 @@ class Sought:
     `fetching_heads`.
 
     With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest, and words
-    find facts that held then, too, past ones included. `dated` are the words that name them. Without intervals, words
+    find facts that held then, too, past ones included. `dated` are the words that name them, and `aside` those said
+    beside the question. Without intervals, words
     find facts that held `ever` in some, but no superseded ones. Where `valid_at` is given, facts must hold then
     instead of now, and words find superseded ones that did. The records `left_out` are not found.
     """
@@ -100,6 +101,7 @@ class Sought:
     required: Sequence[int] = ()
     intervals: Sequence[Interval] = ()
     dated: Collection[str] = ()
+    aside: Collection[str] = ()
     vector: QuestionVector | None = None
     ever: Sequence[Interval] = ()
     valid_at: datetime | None = None
@@ -151,6 +153,7 @@ async def present_snapshot(
         limit=sought.most_by_words + len(sought.left_out),
         required=sought.required,
         dated=sought.dated,
+        aside=sought.aside,
     )
     by_name = NameSearch(caller, sought.names, limit=most)
     counts, (state,), entities = await fetch_together(connection, words.counting(), index.reading(), by_name.statement)

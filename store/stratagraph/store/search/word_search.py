@@ -122,12 +122,17 @@ class WordSearch:
         limit: int,
         required: Sequence[int] = (),
         dated: Collection[str] = (),
+        aside: Collection[str] = (),
     ) -> None:
-        """With `required`, only records with all of these terms are found. The words `dated` name a time."""
+        """With `required`, only records with all of these terms are found.
+
+        The words `dated` name a time, and those said `aside` are none of the question.
+        """
         self._caller = caller
         self.words = query_words(caller.tenant.index_key, text)
         self.terms = list(dict.fromkeys(number for word in self.words for number in word.numbers))
         self._dated = {number for word in self.words if word.text in dated for number in word.numbers}
+        self._aside = {number for word in self.words if word.text in aside for number in word.numbers}
         self._parts = {number for word in self.words if word.is_part for number in word.numbers}
         self._types = [int(memory_type) for memory_type in types]
         self._limit = limit
@@ -225,7 +230,7 @@ class WordSearch:
 
     def shares(self, names: Collection[int]) -> dict[int, float]:
         """Return the shares of their weight that terms have in scores, where `names` are those of known entities."""
-        return word_shares(self.terms, names=names, dated=self._dated, parts=self._parts)
+        return word_shares(self.terms, names=names, dated=self._dated, parts=self._parts, aside=self._aside)
 
     def vector(self, statistics: WordStatistics, names: Collection[int] = ()) -> str:
         """Return the weights of the terms as a sparsevec: its inner product with a record's impacts is BM25."""

@@ -233,11 +233,11 @@ def _of_run(run: str) -> list[str]:
 
 
 def _asked_of(piece: str, language: str, languages: list[str]) -> Iterator[Asked]:
+    # Records of an earlier release have a word of such a script as a whole, with the letters beside it.
+    together = WORD.findall(piece) if len(piece) <= 2 * MAX_WORD else []
     for segment, is_run in segments(piece):
         if is_run:
-            # Records of an earlier release have a word of such a script as a whole, with the letters beside it.
-            together = WORD.findall(piece)
-            run = folded(together[0] if len(together) == 1 else segment)
+            run = folded(together[0] if len(together) == 1 else segment[: 2 * MAX_WORD])
             for part in [part for part in _INTERROGATIVE.split(segment) if len(part) > 1] or [segment]:
                 for start in range(max(1, len(part) - 1)):
                     pair = part[start : start + 2]
