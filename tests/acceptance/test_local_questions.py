@@ -37,6 +37,7 @@ CAPTURE = """mutation { captureMemory(input: {source: "s", sourceKind: EVENT, co
 async def test_a_command_beside_a_service_imports_little_and_answers_as_one_without(tmp_path: Path) -> None:
     data = tmp_path / ("deep" * 20) / "data"  # longer than the path of a Unix socket may be (107 bytes)
     env = environment(data_dir=str(data))
+    del env["STRATAGRAPH_EMBEDDER"]  # with any setting but the directory, a command reads them all
     with running(data_dir=str(data)) as service:
         async with httpx.AsyncClient() as http:
             answer = (await http.post(f"{service.url}/graphql", json={"query": CAPTURE})).json()

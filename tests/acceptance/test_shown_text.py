@@ -22,7 +22,8 @@ NAME = HOSTILE.replace("\r", " ").replace("\x85", " ")[:400]
 async def test_no_command_prints_what_acts_in_stored_text(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
     env = environment(data_dir=data)
-    with running(data_dir=data) as service:
+    log = tmp_path / "log"
+    with running(data_dir=data, log=str(log)) as service:
         assert service.url is not None
         async with httpx.AsyncClient() as http:
 
@@ -65,7 +66,7 @@ async def test_no_command_prints_what_acts_in_stored_text(tmp_path: Path) -> Non
         ]
         for command in showing:
             status, out, err = await run_command(*command, env=env)
-            assert status == 0, (command, err)
+            assert status == 0, (command, err, log.read_text())
             assert "parrot" in out, command
             assert acts(out) is None, command
             assert acts(err) is None, command

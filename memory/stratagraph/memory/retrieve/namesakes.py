@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import dropwhile
 
 from stratagraph.memory.retrieve.messages import sentences
 from stratagraph.store.model.analysis.folding import folded
@@ -31,7 +32,7 @@ def full_names(question: str) -> list[tuple[str, ...]]:
 
 
 def _in(text: str) -> list[tuple[str, ...]]:
-    """Return the words with capitals that stand side by side, without a function word before them."""
+    """Return the words with capitals that stand side by side, without function words before them."""
     text = _POSSESSIVE.sub("", plain_form(text))
     names: list[list[str]] = []
     end = -1  # of the last word with a capital
@@ -44,7 +45,7 @@ def _in(text: str) -> list[tuple[str, ...]]:
             names.append([])
         names[-1].append(folded(word))
         end = match.end()
-    return [tuple(name[1:] if is_stop_word(name[0], BASE) else name) for name in names]
+    return [tuple(dropwhile(lambda word: is_stop_word(word, BASE), name)) for name in names]
 
 
 def names_another(text: str, asked: Collection[Sequence[str]]) -> bool:
