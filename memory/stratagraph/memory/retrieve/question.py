@@ -44,12 +44,13 @@ _SPELLED = re.compile(r"[^\W_]+")
 # Words that say nothing of what happened, where a question asks for a time.
 _GENERAL = frozenset(
     """
-    happen happened happening new news recent recently latest newest last just now today yesterday do done change
-    changed changes update updated updates work worked working event events thing things going record records
-    recorded captured memory memories
-    passiert passierte geschah geschehen war waren los ist wat er passé passée arrivé fait est-il pasó pasado ocurrió
-    qué hice que successo accaduto cosa è aconteceu passou fiz o gebeurd gebeurde deed 发生 生了 做了
-    了什 什么 了些 些什
+    happen happens happened happening planned scheduled new news recent recently latest newest last just now today
+    yesterday do done change changed changes update updated updates work worked working event events thing things
+    going record records recorded captured memory memories passiert passierte geschah geschehen war waren los ist
+    gemacht machte machten mache getan tat taten erlebt erlebte unternommen ereignet ereignete gewesen geplant
+    vorgefallen wat er passé passée arrivé fait faite faites faisais est-il pasó pasado ocurrió hicimos hizo hecho
+    fatto facemmo fizemos fez feito qué hice que successo accaduto cosa è aconteceu passou fiz o gebeurd gebeurde deed
+    deden gedaan gjorde gjort skete sket skjedde 发生 生了 做了 了什 什么 了些 些什
     """.split()  # noqa: SIM905 - a list of one word a line would hide the words
 )
 
