@@ -65,8 +65,9 @@ class Question:
     name each entity found by name, or nearly. `pairs` are the pairs of characters of scripts without spaces. `asking`
     are the words of the question sentences, where there are others, and `verbs` what somebody does in "did we …".
     `shows_names` is false where capitals tell no names.
-    `full_names` has the first and the further words of each. `parts` are the words that are parts of others, and
-    `compounds` has those of each place.
+    `full_names` has the first and the further words of each. `dates` has the words of each date with a year: a record
+    without them may lie in that time, so they count for those that have all of them, and against none. `parts` are the
+    words that are parts of others, and `compounds` has those of each place.
     """
 
     weights: Sequence[float]
@@ -83,6 +84,7 @@ class Question:
     parts: int = 0
     compounds: Mapping[int, int] = field(default_factory=dict)
     full_names: Sequence[tuple[int, int]] = ()
+    dates: Sequence[int] = ()
 
     def words_at(self, covered: int) -> int:
         """Return the words of a record, given which of all terms it has: bit n for the n-th distinct term."""
@@ -165,10 +167,12 @@ class Question:
         return whole if self.asking is None else max(whole, self._share(words, lent, self.asking))
 
     def _share(self, words: int, lent: Sequence[int], among: int) -> float:
-        total = self._stress(among)
+        dated = reduce(or_, (date for date in self.dates if words & date == date), 0)
+        said = _sum_of(self._rarities, dated & among)
+        total = self._stress(among) + said
         if total <= 0:
             return 0.0
-        covered, part = self._stress(words & among), NEXT
+        covered, part = self._stress(words & among) + said, NEXT
         for further in lent:
             covered += part * _sum_of(self._rarities, further & among)
             part *= FURTHER
@@ -262,8 +266,11 @@ def question_of(
     named: Sequence[tuple[UUID, str]],
     misspelt: Iterable[tuple[UUID, str]],
     dated: Collection[str],
+    dates: Sequence[int] = (),
 ) -> Question:
     """Return the question `text`, given its `words` with their rarities and the words `dated`, which name a time.
+
+    `dates` has the words of each time that is named with its year, as bits.
 
     `named` are entities with the name that found each, `misspelt` those with the word that misspells their name: that
     is no name of the question. A name that is a function word ("Will", "IT") is a word of the question if it is written
@@ -305,6 +312,7 @@ def question_of(
         verbs=_words_of(" ".join(_VERB.findall(text)), texts) or 0,
         full_names=[(_folded(name[:1], texts), _folded(name[1:], texts)) for name in full_names(text)],
         entities=entities,
+        dates=dates,
     )
 
 

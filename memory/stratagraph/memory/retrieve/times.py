@@ -11,8 +11,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import islice
+from operator import or_
+from uuid import UUID
 
 from stratagraph.memory.retrieve.question import Question
 from stratagraph.memory.retrieve.time_grammar import (
@@ -42,6 +44,7 @@ _DAY, _LONGEST = timedelta(days=1), timedelta(days=31)  # lengths of an interval
 LONGEST_SAID = _LONGEST  # of an interval that a text names: a year is too long to say when something happened
 
 _FROM, _TO = re.compile(r"\b(?:from|between)(?: the)? $"), re.compile(r" ?(?:to|through|and|-|–) ?(?:the )?")
+_WITH_YEAR = re.compile(rf"(?<!\d){YEAR}(?!\d)")
 _ABSOLUTE = re.compile(rf"{MONTH}|{YEAR}|\d[./-]\d", re.IGNORECASE)
 _BOUND = re.compile(r"\b(before|until|till|since|after)\b(?: the)? ?")
 MOST_EVENTS = 3  # records that have as much of an event's words
@@ -75,11 +78,15 @@ class NamedTime:
 
 @dataclass(frozen=True)  # without slots, for the cached words
 class TimeWords:
-    """The times that a question names, and whether it asks for what is newest, or for what was at any time."""
+    """The times that a question names, and whether it asks for what is newest, or for what was at any time.
+
+    `named_by` are the records whose text has the words of a time, with its year.
+    """
 
     times: tuple[NamedTime, ...] = ()
     newest: bool = False
     past: bool = False
+    named_by: frozenset[UUID] = frozenset()
 
     @property
     def intervals(self) -> list[tuple[datetime, datetime]]:
@@ -88,12 +95,20 @@ class TimeWords:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words that name the times, as those of the question are written.
+        """The words that name the times, but years, as those of the question are written.
 
-        >>> sorted(time_words("in mid-May or on 2026-05-03?", datetime(2026, 5, 7, tzinfo=UTC)).words)
+        Records are searched by them with less weight. What was said later may have only the year to tell its time.
+
+        >>> sorted(time_words("in mid-May, on 2026-05-03 or in 2024?", datetime(2026, 5, 7, tzinfo=UTC)).words)
         ['03', '05', '2026', '2026-05-03', 'May', 'mid', 'mid-May']
         """
-        return frozenset(word.text for one in self.times for word in asked(one.around or one.words))
+        days = {word for one in self.times if not _is_year(one) for word in _words_of(one)}
+        return self.all_words - {word for word in self.all_words - days if _WITH_YEAR.fullmatch(word)}
+
+    @cached_property
+    def all_words(self) -> frozenset[str]:
+        """The words that name the times, with the years."""
+        return frozenset(word for one in self.times for word in _words_of(one))
 
     def texts_naming(self, words: Sequence[str]) -> list[int]:
         """Return which `words` of the question a text must have to name each of the times by itself, as bits.
@@ -103,8 +118,24 @@ class TimeWords:
         >>> time_words("after 3 May or last week", datetime(2026, 5, 7, tzinfo=UTC)).texts_naming(["3", "May", "last"])
         [3]
         """
-        named = [{word.text for word in asked(one.words)} for one in self.times if _ABSOLUTE.search(one.words)]
-        return [sum(1 << place for place, word in enumerate(words) if word in own) for own in named]
+        return [bits for _, bits in self._naming(words) if bits]
+
+    def dates(self, words: Sequence[str]) -> list[int]:
+        """Return the same of the times that are named with their year, which mean no other day in any text."""
+        return [bits for one, bits in self._naming(words) if bits and _WITH_YEAR.search(one.words)]
+
+    def words_astray(self, words: Sequence[str], named: Sequence[tuple[datetime, datetime]]) -> int:
+        """Return which `words` name a day or a month that is none of the times which a text has `named`, as bits."""
+        if not named or self.said(named) > 0:
+            return 0
+        days = [bits for one, bits in self._naming(words) if one.end - one.start <= LONGEST_SAID]
+        return reduce(or_, days, 0)
+
+    def _naming(self, words: Sequence[str]) -> Iterator[tuple[NamedTime, int]]:
+        for one in self.times:
+            if _ABSOLUTE.search(one.words):
+                own = {word.text for word in asked(one.words)}
+                yield one, sum(1 << place for place, word in enumerate(words) if word in own)
 
     def fit(self, at: datetime) -> float:
         """Return how well an instant fits the times that were named, 0 to 1: 1 within one of them.
@@ -135,6 +166,14 @@ class TimeWords:
         shares = [_covered(one, since or one.start, until or one.end) for one in self.times]
         best = max(shares, default=0.0)
         return BESIDE + (1 - BESIDE) * best if best > 0 else -1.0
+
+
+def _is_year(time: NamedTime) -> bool:
+    return time.end - time.start > LONGEST_SAID and _WITH_YEAR.search(time.words) is not None
+
+
+def _words_of(time: NamedTime) -> set[str]:
+    return {word.text for word in asked(time.around or time.words)}
 
 
 def said_times(text: str, at: datetime, *, zone: timedelta) -> list[NamedTime]:
