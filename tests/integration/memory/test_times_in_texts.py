@@ -128,6 +128,9 @@ async def test_a_hidden_text_moves_nothing(memory: Memory) -> None:
         ("the fair is Friday, 4 December", ["2026-12-04"]),  # six years after the last 4 December on a Friday
         ("we fly from 3 January to 7 January", ["2026-01-03", "2027-01-03"]),
         ("on 29 February", ["2024-02-29", "2028-02-29"]),
+        ("the trip was moved to 3 December", ["2025-12-03", "2026-12-03"]),
+        ("she said that she'd come on Sunday", ["2026-11-15", "2026-11-22"]),
+        ("Was ich am Dienstag mache", ["2026-11-17", "2026-11-24"]),
         ("finish by Monday", ["2026-11-16", "2026-11-23"]),
         ("this coming Sunday", ["2026-11-22"]),
         ("see you next weekend", ["2026-11-21", "2026-11-28"]),

@@ -402,7 +402,7 @@ RULES = (
     ),
     _rule(rf"(?P<m>{MONTH})(?:,| of)? (?P<y>{YEAR})", _month_of_year),
     _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? (?:ago|earlier|back)", _ago),
-    _rule(rf"in (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?(?:['’] time)?", _in, is_coming=True),
+    _rule(rf"(?:with)?in (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?(?:['’] time)?", _in, is_coming=True),
     _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? from now", _in, is_coming=True),
     _rule(rf"(?:last|past|previous) (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?", _past),
     _rule(rf"(?:this |the )?past (?P<u>{_UNIT})", _past),
@@ -455,13 +455,15 @@ COMING = re.compile(
     r"|zullen|moet)\b|['’](?:ll\b|s (?:planned|scheduled|due|on)\b)|将|將|打算"
 )
 _ASKING = "ich|du|er|sie|es|wir|ihr|man|hab|hat|ist|sind|war|wird|werde|soll|muss|mach|passier|geschah"  # German "was"
+# What was done to a plan may still be to come: "the trip was moved to Friday".
+_ARRANGED = "plann|re?schedul|schedul|book|invit|arrang|expect|mov|postpon|delay|set|due|told|suppos|agre|decid|announc"
 GONE = re.compile(
-    rf"\b(?:was(?! (?:{_ASKING}))|were|went|had|did|didn['’]t|got|came|saw|took|bought|ate|flew|spent|paid|lost"
-    r"|(?:i|we|he|she|they) (?!plann|schedul|book|invit|arrang|expect|need)\w+[^\We]ed"
+    rf"\b(?:(?:was|were)(?! (?:{_ASKING}|{_ARRANGED}))|went|had|did|didn['’]t|got|came|saw|took|bought"
+    rf"|ate|flew|spent|paid|lost|(?:i|we|he|she|they) (?!{_ARRANGED}|need)\w+[^\We]ed"
     r"|war|warst|waren|wart|hatten?|wurden?|gingen|ging|kam|kamen|étais|était|étaient|avais|avait|fui|fue|fuimos"
     r"|estuve|estaba|ero|eravamo|estive)\b"
 )
-_PRESENT = re.compile(r"\b(?:am|is|are|be|ist|sind|bin|est|sont|suis)\b|['’](?:m|s|re)\b")
+_PRESENT = re.compile(r"\b(?:am|is|are|be|would|ist|sind|bin|est|sont|suis)\b|['’](?:m|s|re|d)\b")
 _ENDS = re.compile(r"(?<!\d)[.!?;](?=\s|$)|[。！？\n]")
 
 

@@ -25,7 +25,7 @@ tomorrow: (?<!heute )(?<!gestern )(?<!am )(?<!guten )morgen
 last {n} {u}: (?:in den |die )?(?:letzten|vergangenen) {n} {u}
 {n} {u} ago: vor {n} {u}
 in {n} {u}: in {n} {u}
-next weekend: (?:am )?(?:nächsten|kommenden) wochenende
+next weekend: (?:am )?(?:nächste[ns]|kommende[ns]) wochenende
 last {u}: (?:in der |im |am )?(?:letzte[nrsm]?|vorige[nrsm]?|vergangene[nrsm]?) {u}
 this {u}: (?:in )?diese[nrsm]? {u}
 next {u}: (?:in der |im |am )?(?:nächste[nrsm]?|kommende[nrsm]?) {u}
