@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from fix_memory import Memory, trust_of
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.retrieve.answer import Node, Retrieved
@@ -108,6 +111,58 @@ async def test_a_hidden_text_moves_nothing(memory: Memory) -> None:
     after = [(node.record.id, node.score) for node in (await ask(memory, "what came on 24 July?", trust=low)).nodes]
     assert after == before
     assert len(before) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [  # said on Wednesday, 18 November 2026
+        ("he's back on the 2nd of december", ["2025-12-02", "2026-12-02"]),
+        ("the policy runs from 1 December", ["2025-12-01", "2026-12-01"]),
+        ("Wir feiern am 12. Dezember", ["2025-12-12", "2026-12-12"]),
+        ("dinner on Saturday", ["2026-11-14", "2026-11-21"]),
+        ("dinner on Saturday, can't wait", ["2026-11-21"]),
+        ("Am Dienstag muss ich zum Arzt", ["2026-11-24"]),
+        ("I'll send it on Thursday", ["2026-11-19"]),
+        ("we went there on Saturday. It is far.", ["2026-11-14"]),
+        ("we went there on Saturday and will go on Sunday", ["2026-11-14", "2026-11-21", "2026-11-15", "2026-11-22"]),
+        ("the fair is Friday, 4 December", ["2026-12-04"]),  # six years after the last 4 December on a Friday
+        ("we fly from 3 January to 7 January", ["2026-01-03", "2027-01-03"]),
+        ("on 29 February", ["2024-02-29", "2028-02-29"]),
+        ("the trip was moved to 3 December", ["2025-12-03", "2026-12-03"]),
+        ("she said that she'd come on Sunday", ["2026-11-15", "2026-11-22"]),
+        ("Was ich am Dienstag mache", ["2026-11-17", "2026-11-24"]),
+        ("finish by Monday", ["2026-11-16", "2026-11-23"]),
+        ("this coming Sunday", ["2026-11-22"]),
+        ("see you next weekend", ["2026-11-21", "2026-11-28"]),
+        ("we move in three weeks", ["2026-12-03"]),
+        ("in zwei Wochen fahre ich weg", ["2026-11-26"]),
+        ("dans deux semaines je pars", ["2026-11-26"]),
+        ("I learned it in three weeks", []),
+        ("guten Morgen", []),
+        ("party on Wednesday", []),  # its own date
+    ],
+)
+def test_a_day_that_recurs_is_the_last_or_the_next_one_or_both(text: str, days: list[str]) -> None:
+    times = said_times(text, datetime(2026, 11, 18, 9, tzinfo=UTC), zone=timedelta(0))
+    assert [one.start.date().isoformat() for one in times] == days
+
+
+@given(st.integers(-20_000, 20_000), st.sampled_from(["on Friday", "3 May", "in June"]))
+def test_both_are_the_nearest_ones(days: int, words: str) -> None:
+    at = THURSDAY + timedelta(days=days)
+    times = said_times(words, at, zone=timedelta(0))
+    assert len(times) in (0, 1, 2)
+    if len(times) == 2:
+        last, following = times
+        assert last.start < at < following.start
+        assert following.start - last.start <= timedelta(days=366)
+
+
+@pytest.mark.parametrize("part", ["3天前", "on 3 May ", "in three weeks ", "il y a 3 ", "2022 ", "he was. ", "am 3. "])
+def test_a_long_text_takes_no_longer(part: str) -> None:
+    began = time.monotonic()
+    said_times(part * (20_000 // len(part)), THURSDAY, zone=timedelta(0))
+    assert time.monotonic() - began < 1
 
 
 @pytest.mark.parametrize("text", ["today I ate", "since 2010 I swim", "before 3 May 2020 all was well", "it is late"])

@@ -52,6 +52,10 @@ EXPRESSIONS = [
     ("Was war letzten Freitag?", "2026-05-01", ""),
     ("Was geschah im März 2025?", "2025-03-01", "2025-03-31"),
     ("Wo arbeitete Tor im Jahr 2022?", "2022-01-01", "2022-12-31"),
+    ("Wo hat Tor Holt 2022 gearbeitet?", "2022-01-01", "2022-12-31"),
+    ("Was ist 1999 hier passiert?", "1999-01-01", "1999-12-31"),
+    ("Waar heeft Tor Holt 2022 gewerkt?", "2022-01-01", "2022-12-31"),
+    ("Vad gjorde vi 2022 i Lissabon?", "2022-01-01", "2022-12-31"),
     ("Wen traf ich letztes Jahr?", "2025-01-01", "2025-12-31"),
     ("Was war vom 3. bis 5. Mai?", "2026-05-03", "2026-05-05"),
     ("Qu'est-ce que j'ai fait le 3 mars 2025 ?", "2025-03-03", ""),
@@ -199,6 +203,8 @@ def test_a_word_before_a_time_makes_it_a_bound(text: str, end: str) -> None:
         "Ma said that the dag has mars in it",
         "he may mark the second page of segunda",
         "三个月的计划",
+        "Wer ist heute in Zimmer 2022 und hat 2000 Euro?",
+        "Wir haben 2000 Schritte und 2010 Zeilen mit dem Fehler 2024",
         "guten Morgen, was gibt es heute",  # today only
     ],
 )
@@ -235,6 +241,5 @@ def test_any_text_is_read(text: str) -> None:
     for one in time_words(text, NOW).times:
         assert one.words in text or one.words in text.lower()
         assert one.start < one.end
-        assert one.start <= NOW
     for start, end, _ in in_english(text.lower()):
         assert 0 <= start < end <= len(text.lower())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from typing import Protocol
@@ -153,6 +153,7 @@ def read(
     `times` are those in its words. The others are named by an event, of which there is a record.
     """
     matches = snapshot.words
+    texts = [word.text for word in matches.words]
     question = question_of(
         index_key,
         text,
@@ -161,26 +162,34 @@ def read(
         matches.rarities,
         named=snapshot.names,
         misspelt=[(one.entity, one.word) for one in snapshot.similar],
-        dated=times.words,
+        dated=times.all_words,
+        dates=times.dates(texts),
     )
-    rows = _rows(snapshot, question, types, by_date=bool(times.times))
-    texts = [word.text for word in matches.words]
+    rows = _rows(snapshot, question, types, times, texts)
     dated = [(bits, head.occurred_at) for bits, head in zip(rows.words, rows.heads, strict=True)]
+    named_by = frozenset(
+        head.id
+        for head, bits in zip(rows.heads, rows.words, strict=True)
+        if any(bits & date == date for date in question.dates)
+    )
+    of_time = with_landmarks(times, text, question, texts, dated, now=at)
     asked = Asked(
         question=question,
-        times=with_landmarks(times, text, question, texts, dated, now=at),
-        only_recent=bool(times.times or times.newest) and asks_only_when(matches.words, dated=times.words),
+        times=replace(of_time, named_by=named_by) if named_by else of_time,
+        only_recent=bool(times.times or times.newest) and asks_only_when(matches.words, dated=times.all_words),
         naming=times.texts_naming(texts),
     )
     return asked, rows
 
 
-def _rows(snapshot: Snapshot, question: Question, types: Collection[MemoryType], *, by_date: bool) -> Rows:
+def _rows(
+    snapshot: Snapshot, question: Question, types: Collection[MemoryType], times: TimeWords, texts: Sequence[str]
+) -> Rows:
     heads = list(snapshot.heads.values())
     if len(types) < len(MemoryType):
         heads = [head for head in heads if head.type in types]
     rows = {head.id: row for row, head in enumerate(heads)}  # hashing an id takes longer than all that is done with it
-    words = [question.words_at(head.covered) for head in heads]
+    words = [question.words_at(head.covered) & ~times.words_astray(texts, head.named_times) for head in heads]
     for id_, bits in question.entities.items():
         if id_ in rows:
             words[rows[id_]] |= bits
@@ -189,8 +198,9 @@ def _rows(snapshot: Snapshot, question: Question, types: Collection[MemoryType],
             words[rows[id_]] |= question.entities.get(entity, 0)
     names = chain(snapshot.names, ((one.entity, one.name) for one in snapshot.similar))
     recent: list[int | None] = [rows.get(id_) for id_ in snapshot.recent]
-    if by_date:
-        dated = [row for row in recent if row is not None]
+    if times.times:
+        naming = [row for row, bits in enumerate(words) if any(bits & date == date for date in question.dates)]
+        dated = [*{*naming, *(row for row in recent if row is not None)}]
         dated.sort(key=lambda row: (-heads[row].occurred_at.timestamp(), heads[row].id.int))
         recent = [*dated]
     return Rows(
@@ -219,4 +229,4 @@ def _in_rows(values: Iterable[tuple[UUID, float]], rows: Mapping[UUID, int]) -> 
 
 def only_by_event(asked: Asked, times: TimeWords, words: Sequence[QueryWord]) -> bool:
     """Return whether a question names times by an event, besides `times`, and asks for nothing else."""
-    return asked.times is not times and asks_only_when(words, dated=asked.times.words)
+    return asked.times.times != times.times and asks_only_when(words, dated=asked.times.all_words)

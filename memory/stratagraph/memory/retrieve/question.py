@@ -45,12 +45,13 @@ _SPELLED = re.compile(r"[^\W_]+")
 # Words that say nothing of what happened, where a question asks for a time.
 _GENERAL = frozenset(
     """
-    happen happened happening new news recent recently latest newest last just now today yesterday do done change
-    changed changes update updated updates work worked working event events thing things going record records
-    recorded captured memory memories
-    passiert passierte geschah geschehen war waren los ist wat er passé passée arrivé fait est-il pasó pasado ocurrió
-    qué hice que successo accaduto cosa è aconteceu passou fiz o gebeurd gebeurde deed 发生 生了 做了
-    了什 什么 了些 些什
+    happen happens happened happening planned scheduled new news recent recently latest newest last just now today
+    yesterday do done change changed changes update updated updates work worked working event events thing things
+    going record records recorded captured memory memories passiert passierte geschah geschehen war waren los ist
+    gemacht machte machten mache getan tat taten erlebt erlebte unternommen ereignet ereignete gewesen geplant
+    vorgefallen wat er passé passée arrivé fait faite faites faisais est-il pasó pasado ocurrió hicimos hizo hecho
+    fatto facemmo fizemos fez feito qué hice que successo accaduto cosa è aconteceu passou fiz o gebeurd gebeurde deed
+    deden gedaan gjorde gjort skete sket skjedde 发生 生了 做了 了什 什么 了些 些什
     """.split()  # noqa: SIM905 - a list of one word a line would hide the words
 )
 
@@ -65,7 +66,9 @@ class Question:
     name each entity found by name, or nearly. `pairs` are the pairs of characters of scripts without spaces. `asking`
     are the words of the sentences that ask, where there are others: of all, and of each. `verbs` are what somebody does
     in "did we …". `shows_names` is false where capitals tell no names. `full_names` has the first and the further words
-    of each. `parts` are the words that are parts of others, and `compounds` has those of each place.
+    of each. `dates` has the words of each date with a year: a record without them may lie in that time, so they count
+    for those that have all of them, and against none. `parts` are the words that are parts of others, and `compounds`
+    has those of each place.
     """
 
     weights: Sequence[float]
@@ -82,6 +85,7 @@ class Question:
     parts: int = 0
     compounds: Mapping[int, int] = field(default_factory=dict)
     full_names: Sequence[tuple[int, int]] = ()
+    dates: Sequence[int] = ()
 
     def words_at(self, covered: int) -> int:
         """Return the words of a record, given which of all terms it has: bit n for the n-th distinct term."""
@@ -167,10 +171,12 @@ class Question:
         return max(shares)
 
     def _share(self, words: int, lent: Sequence[int], among: int) -> float:
-        total = self._stress(among)
+        dated = reduce(or_, (date for date in self.dates if words & date == date), 0)
+        said = _sum_of(self._rarities, dated & among)
+        total = self._stress(among) + said
         if total <= 0:
             return 0.0
-        covered, part = self._stress(words & among), NEXT
+        covered, part = self._stress(words & among) + said, NEXT
         for further in lent:
             covered += part * _sum_of(self._rarities, further & among)
             part *= FURTHER
@@ -264,8 +270,11 @@ def question_of(
     named: Sequence[tuple[UUID, str]],
     misspelt: Iterable[tuple[UUID, str]],
     dated: Collection[str],
+    dates: Sequence[int] = (),
 ) -> Question:
     """Return the question `text`, given its `words` with their rarities and the words `dated`, which name a time.
+
+    `dates` has the words of each time that is named with its year, as bits.
 
     `named` are entities with the name that found each, `misspelt` those with the word that misspells their name: that
     is no name of the question. A name that is a function word ("Will", "IT") is a word of the question if it is written
@@ -307,6 +316,7 @@ def question_of(
         verbs=_words_of(" ".join(_VERB.findall(text)), texts),
         full_names=[(_folded(name[:1], texts), _folded(name[1:], texts)) for name in full_names(text)],
         entities=entities,
+        dates=dates,
     )
 
 

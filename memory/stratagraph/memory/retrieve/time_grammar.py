@@ -10,8 +10,10 @@ else: "may", "march", "sun" and "second" only beside a number or another word of
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from calendar import monthrange
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -33,6 +35,14 @@ _PART_OF_DAY = "(?: (?:early |late )?(?P<p>morning|afternoon|evening|night))?"
 _HOURS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}  # from midnight on
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # by their first months
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+_TEENS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+_TEENS += "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+_ORDINAL_DAYS = (
+    {name: day for day, name in enumerate(_TEENS.split(), 1)}
+    | {f"twenty{sign}{name}": day for sign in "- " for day, name in enumerate(_TEENS.split()[:9], 21)}
+    | {"thirtieth": 30, "thirty-first": 31, "thirty first": 31}
+)
+_ORDINAL_DAY = "(?:" + "|".join(sorted(_ORDINAL_DAYS, key=len, reverse=True)) + ")"
 _AMBIGUOUS = ("may", "mar", "march")  # months that are verbs or names, too
 _TO = r" ?(?:-|–|to|and|until|till) ?"  # between the days of one month
 # The weekday of a date.
@@ -45,7 +55,37 @@ _DATING = re.compile(
 
 Interval = tuple[datetime, datetime]
 Reading = Callable[[re.Match[str], datetime], "Interval | list[Interval] | None"]  # several: as many readings
-_Rule = tuple[re.Pattern[str], Reading]
+WEEKLY, MONTHLY, YEARLY = timedelta(days=7), timedelta(days=28), timedelta(days=365)  # after which such a time recurs
+_MOST_CYCLES = 9  # until a time that recurs is in the future: 29 February may be eight years ahead
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An expression, and the reading of its matches.
+
+    A time that recurs after `every` may be the last or the next such one; `is_coming` is read only of the future.
+    """
+
+    expression: re.Pattern[str]
+    reading: Reading
+    every: timedelta | None = None
+    is_coming: bool = False
+
+    def next_ones(self, match: re.Match[str], now: datetime) -> list[Interval]:
+        """Return the times of a match that come next after `now`; none if the words have only one meaning."""
+        found = match.groupdict()
+        if self.every is None or found.get("y") or found.get("w") in ("last", "past", "previous", "next", "coming"):
+            return []
+        for cycle in range(1, _MOST_CYCLES + 1):
+            read = listed(self.reading(match, now + cycle * self.every))
+            if ahead := [one for one in read if one[0] > now]:
+                return ahead
+        return []
+
+
+def listed(found: Interval | list[Interval] | None) -> list[Interval]:
+    """Return the intervals that a reading returned."""
+    return found if isinstance(found, list) else [found] if found is not None else []
 
 
 def _midnight(at: datetime) -> datetime:
@@ -102,7 +142,7 @@ def _number(text: str) -> int:
 
 
 def _day_number(text: str) -> int:
-    return int(text.rstrip("stndrh"))
+    return _ORDINAL_DAYS[text] if text in _ORDINAL_DAYS else int(text.rstrip("stndrh"))
 
 
 def _last_one(month: int, day: int, now: datetime, weekday: str | None = None) -> Interval:
@@ -135,6 +175,14 @@ def _ago(match: re.Match[str], now: datetime) -> Interval:
     return start - (end - start) / 2, end + (end - start) / 2
 
 
+def _in(match: re.Match[str], now: datetime) -> Interval:
+    """Return the time so many units ahead: "in three weeks" is said of two and a half weeks, too."""
+    unit, number = match["u"], _number(match["n"])
+    start, end = _period(unit, _back(unit, -number, now))
+    wider = (end - start) / 2 if unit != "day" else timedelta(0)
+    return start - wider, end + wider
+
+
 def _past(match: re.Match[str], now: datetime) -> Interval:
     """Return the last so many units until now; "this past week" is the last seven days."""
     return _back(match["u"], _number(match.groupdict().get("n") or "one"), now), now
@@ -163,10 +211,10 @@ def _weekday(match: re.Match[str], now: datetime) -> Interval | list[Interval]:
     "Next Friday" is the coming one or, where that is in this week, perhaps the one of the next week.
     """
     back = (now.weekday() - _DAYS.index(match["day"])) % 7
-    if match["w"] == "next":
-        weeks = (0, 1) if now.weekday() < _DAYS.index(match["day"]) else (0,)
+    if match["w"] in ("next", "coming"):
+        weeks = (0, 1) if match["w"] == "next" and now.weekday() < _DAYS.index(match["day"]) else (0,)
         return [_part_of_day(match, _period("day", now + timedelta(days=7 - back, weeks=week))) for week in weeks]
-    if back == 0 and match["w"] not in ("this", "on"):
+    if back == 0 and match["w"] not in ("this", "on", "by"):
         back = 7
     found = _part_of_day(match, _period("day", now - timedelta(days=back)))
     return found if found[0] <= now else (found[0] - timedelta(days=7), found[1] - timedelta(days=7))
@@ -234,7 +282,8 @@ def _dated(match: re.Match[str], now: datetime) -> Interval | None:
         first, last = sorted((day, _day_number(match["e"])))
         of = _date(int(match["y"]), month, last) if match["y"] else _last_one(month, last, now)
         return of[0].replace(day=first), of[1]
-    if match["m"] in _AMBIGUOUS and match["d"].isdigit() and not match["y"]:  # "version 7 may fail", "may 2 of them"
+    is_bare = match["d"].isdigit() or match["d"] in _ORDINAL_DAYS
+    if match["m"] in _AMBIGUOUS and is_bare and not match["y"]:  # "version 7 may fail", "may 2 of them"
         rest = match.string[match.end() :].lstrip()
         if not _DATING.search(match.string, max(0, match.start() - 12), match.start()) and rest[:1] not in (
             "",
@@ -290,6 +339,15 @@ def _weekend(match: re.Match[str], now: datetime) -> Interval:
     return monday - timedelta(days=2), monday
 
 
+def _next_weekend(match: re.Match[str], now: datetime) -> list[Interval]:
+    """Return the coming weekend, or for "next" on a weekday perhaps the one after it."""
+    saturday = _period("week", now)[1] - timedelta(days=2)
+    if now >= saturday:
+        saturday += timedelta(days=7)
+    weeks = (0, 1) if match[0].startswith("next") and now.weekday() < _DAYS.index("saturday") else (0,)
+    return [(saturday + timedelta(weeks=week), saturday + timedelta(weeks=week, days=2)) for week in weeks]
+
+
 def _night(_: re.Match[str], now: datetime) -> Interval:
     return _midnight(now) - timedelta(hours=6), _midnight(now) + timedelta(hours=6)
 
@@ -308,8 +366,8 @@ def _nth(match: re.Match[str], now: datetime) -> Interval:
     raise ValueError("no such day")
 
 
-def _rule(pattern: str, interval_of: Reading) -> _Rule:
-    return re.compile(rf"(?<![\w.-]){pattern}(?:'s|’s)?(?![\w-])"), interval_of
+def _rule(pattern: str, reading: Reading, every: timedelta | None = None, *, is_coming: bool = False) -> Rule:
+    return Rule(re.compile(rf"(?<![\w.-]){pattern}(?:'s|’s)?(?![\w-])"), reading, every, is_coming)
 
 
 # In order: what one has read is not read again.
@@ -323,24 +381,29 @@ RULES = (
     _rule(rf"(?P<a>\d\d?)(?P<s>[./-])(?P<b>\d\d?)(?P=s)(?P<y>{YEAR})", _in_figures),
     _rule(r"(?P<a>\d\d)(?P<s>[./])(?P<b>\d\d)(?P=s)(?P<y>\d\d)(?!\.\d)", _in_figures),
     _rule(
-        rf"{_ON}(?:(?P<e>{_DAY_NUMBER}){_TO})?(?P<d>{_DAY_NUMBER})(?: of)? (?P<m>{MONTH}),?(?: (?P<y>{YEAR}))?"
-        rf"{_PART_OF_DAY}",
+        rf"{_ON}(?:(?P<e>{_DAY_NUMBER}){_TO})?(?P<d>{_DAY_NUMBER}|{_ORDINAL_DAY}(?= of ))(?: of)? (?P<m>{MONTH}),?"
+        rf"(?: (?P<y>{YEAR}))?{_PART_OF_DAY}",
         _dated,
+        YEARLY,
     ),
     _rule(
-        rf"{_ON}(?P<m>{MONTH}) (?:the )?(?P<d>{_DAY_NUMBER})(?:{_TO}(?P<e>{_DAY_NUMBER}))?(?:,? (?P<y>{YEAR}))?"
-        rf"{_PART_OF_DAY}",
+        rf"{_ON}(?P<m>{MONTH}) (?:the )?(?P<d>{_DAY_NUMBER}|{_ORDINAL_DAY})(?:{_TO}(?P<e>{_DAY_NUMBER}))?"
+        rf"(?:,? (?P<y>{YEAR}))?{_PART_OF_DAY}",
         _dated,
+        YEARLY,
     ),
-    _rule(r"(?P<a>\d\d?)(?P<s>/)(?P<b>\d\d?)(?!/)", _without_year),
-    _rule(r"(?P<a>\d\d?)(?P<s>\.)(?P<b>\d\d?)\.", _without_year),
+    _rule(r"(?P<a>\d\d?)(?P<s>/)(?P<b>\d\d?)(?!/)", _without_year, YEARLY),
+    _rule(r"(?P<a>\d\d?)(?P<s>\.)(?P<b>\d\d?)\.", _without_year, YEARLY),
     _rule(
         rf"(?P<n>last|{'|'.join(_ORDINALS)}) (?P<u>{'|'.join(_DAYS)}|weekend|week) (?:of|in) (?P<m>{MONTH})"
         rf"(?:,? (?P<y>{YEAR}))?",
         _nth_of_month,
+        YEARLY,
     ),
     _rule(rf"(?P<m>{MONTH})(?:,| of)? (?P<y>{YEAR})", _month_of_year),
     _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? (?:ago|earlier|back)", _ago),
+    _rule(rf"(?:with)?in (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?(?:['’] time)?", _in, is_coming=True),
+    _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? from now", _in, is_coming=True),
     _rule(rf"(?:last|past|previous) (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?", _past),
     _rule(rf"(?:this |the )?past (?P<u>{_UNIT})", _past),
     _rule(rf"(?:in|over|during|within|for|throughout) the last (?P<u>{_UNIT})(?! of)", _past),
@@ -351,23 +414,30 @@ RULES = (
     _rule(f"tomorrow{_PART_OF_DAY}", _day_back(-1)),
     _rule("last night", _night),
     _rule("(?:today|tonight|this (?:morning|afternoon|evening))", lambda _, now: _period("day", now)),
-    _rule("(?:last|this|the|this past|past) weekend", _weekend),
+    _rule("(?:(?:this |the )?coming|next) weekend", _next_weekend),
+    _rule("(?:last|past|this past) weekend", _weekend),
+    _rule("(?:this|the) weekend", _weekend, WEEKLY),
     _rule(rf"(?P<u>{_UNIT}) before last", _before_last),
-    _rule(rf"(?:q(?P<q>[1-4])|(?P<o>{'|'.join(_ORDINALS)}) quarter)(?:(?: of)? (?P<y>{YEAR})|(?! of))", _quarter),
-    _rule(rf"(?:from|between) (?P<a>{'|'.join(_DAYS)}) (?:to|through|and) (?P<b>{'|'.join(_DAYS)})", _weekdays),
+    _rule(
+        rf"(?:q(?P<q>[1-4])|(?P<o>{'|'.join(_ORDINALS)}) quarter)(?:(?: of)? (?P<y>{YEAR})|(?! of))", _quarter, YEARLY
+    ),
+    _rule(rf"(?:from|between) (?P<a>{'|'.join(_DAYS)}) (?:to|through|and) (?P<b>{'|'.join(_DAYS)})", _weekdays, WEEKLY),
     _rule(rf"(?P<day>{'|'.join(_DAYS)}) (?:of )?(?P<w>last|this|next) (?P<u>week)", _weekday_of_week),
     _rule(rf"(?P<w>last|previous|this|current|next) (?P<u>{_UNIT})", _relative),
     _rule(
-        rf"(?:this )?(?P<w>last|past|this|on|since|before|after|previous|next) (?P<day>{'|'.join(_DAYS)})"
-        rf"{_PART_OF_DAY}",
+        r"(?:(?:this|the) )?(?P<w>last|past|coming|this|on|by|since|before|after|previous|next)"
+        rf" (?P<day>{'|'.join(_DAYS)}){_PART_OF_DAY}",
         _weekday,
+        WEEKLY,
     ),
     _rule(rf"(?:on |every |each )(?P<day>{'|'.join(_DAYS)})(?:s| (?:morning|afternoon|evening|night)s)", _every),
     _rule(rf"(?:every|each) (?P<day>{'|'.join(_DAYS)})", _every),
-    _rule(r"(?:on|since|until|by|before|after) the (?P<d>\d\d?(?:st|nd|rd|th))(?=\s*(?:[.,;?!]|$))", _nth),
+    _rule(r"(?:on|since|until|by|before|after) the (?P<d>\d\d?(?:st|nd|rd|th))(?=\s*(?:[.,;?!]|$))", _nth, MONTHLY),
     _rule(rf"(?:the )?(?P<s>{'|'.join(_SEASONS)}),?(?: of)? (?P<y>{YEAR})|last (?P<t>{'|'.join(_SEASONS)})", _season),
     _rule(rf"(?:(?:from|between) )?(?P<y>{YEAR}) ?(?:to|and|through|until|-|–) ?(?P<e>{YEAR})", _years),
-    _rule(rf"(?:in|during|since|before|after|last|early|late|mid|of)[ -](?P<m>{'|'.join(_MONTHS)})", _month_alone),
+    _rule(
+        rf"(?:in|during|since|before|after|last|early|late|mid|of)[ -](?P<m>{'|'.join(_MONTHS)})", _month_alone, YEARLY
+    ),
     _rule(
         r"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid|around|year|en|em|nel)[ -]"
         rf"(?P<y>{YEAR})",
@@ -378,6 +448,45 @@ HINT = re.compile(
     r"\d|day|tomorrow|fortnight|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|spring|summer|autumn|winter|"
     + "|".join(_MONTHS)
 )
+# What tells whether the times of a sentence are to come or have been; not the words of other times, as "last week".
+COMING = re.compile(
+    r"\b(?:will|won['’]t|shall|going to|gonna|can['’]t wait|look(?:ing)? forward|upcoming|(?:is|are) (?:planned|due|on)"
+    r"|(?:is|are) scheduled|werden?|wirst|wird|muss|müssen|sollen?|freue|vais|allons|vont|vamos a|voy a|andremo|zal"
+    r"|zullen|moet)\b|['’](?:ll\b|s (?:planned|scheduled|due|on)\b)|将|將|打算"
+)
+_ASKING = "ich|du|er|sie|es|wir|ihr|man|hab|hat|ist|sind|war|wird|werde|soll|muss|mach|passier|geschah"  # German "was"
+# What was done to a plan may still be to come: "the trip was moved to Friday".
+_ARRANGED = "plann|re?schedul|schedul|book|invit|arrang|expect|mov|postpon|delay|set|due|told|suppos|agre|decid|announc"
+GONE = re.compile(
+    rf"\b(?:(?:was|were)(?! (?:{_ASKING}|{_ARRANGED}))|went|had|did|didn['’]t|got|came|saw|took|bought"
+    rf"|ate|flew|spent|paid|lost|(?:i|we|he|she|they) (?!{_ARRANGED}|need)\w+[^\We]ed"
+    r"|war|warst|waren|wart|hatten?|wurden?|gingen|ging|kam|kamen|étais|était|étaient|avais|avait|fui|fue|fuimos"
+    r"|estuve|estaba|ero|eravamo|estive)\b"
+)
+_PRESENT = re.compile(r"\b(?:am|is|are|be|would|ist|sind|bin|est|sont|suis)\b|['’](?:m|s|re|d)\b")
+_ENDS = re.compile(r"(?<!\d)[.!?;](?=\s|$)|[。！？\n]")
+
+
+def tenses(text: str) -> Callable[[int, int], bool | None]:
+    """Return what tells of a place in a text in lower case whether its sentence is of the future (True) or the past.
+
+    >>> [tenses("we went on 3 may. it will rain on 4 may")(*at) for at in ((11, 16), (32, 37))]
+    [False, True]
+    """
+    ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
+    known: dict[str, bool | None] = {}
+
+    def tense(start: int, end: int) -> bool | None:
+        sentence = text[ends[bisect_right(ends, start) - 1] : ends[min(bisect_left(ends, end), len(ends) - 1)]]
+        if sentence not in known:
+            is_coming, is_gone = COMING.search(sentence) is not None, GONE.search(sentence) is not None
+            is_gone = is_gone and (is_coming or not _PRESENT.search(sentence))
+            known[sentence] = is_coming if is_coming != is_gone else None
+        return known[sentence]
+
+    return tense
+
+
 # A question for what was, at whatever time: "who has worked at Penhale?", "what did Ann use before?"
 PAST = re.compile(
     r"\b(?:has|have|had|did|was|were|used to|ever|formerly|previously|in the past|earlier|once|former|previous"

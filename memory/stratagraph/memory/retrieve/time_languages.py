@@ -31,6 +31,31 @@ _HOLE = re.compile(r"\{\w+\}")
 _OF = r"(?:,? ?(?:de l['’]annee |de |del |di |do |of |d['’]|\.) ?)?"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?P<y>(?:19|20)\d\d)(?:年|년| г\.?| года| roku| m\.)?"
+# Languages in which a year needs no word before it: "2022 war ich in Rom". What makes of it another number.
+_BARE_YEARS = frozenset(("german", "dutch", "swedish", "danish", "norwegian", "finnish", "estonian"))
+_COUNTED = (
+    r"[%€$£°]|(?:euro?|chf|kr|kronor|kroner|usd|dollar|prozent|procent|kg|gr?|km|mm?|cm|ml?|liter|meter|watt|kcal|mal"
+    r"|stück|stueck|schritte?|stappen|steg|zeilen|regels|leute|menschen|mensen|personen|einwohner|uhr|punkte|seiten"
+    r"|dateien|zeichen|mb|gb|kb|ms|px|tonnen|stunden|tage|minuten|sekunden|jahre|wochen|monate)\b"
+)
+_NUMBERED = (
+    "nr ",
+    "nr. ",
+    "nummer ",
+    "version ",
+    "zimmer ",
+    "seite ",
+    "code ",
+    "fehler ",
+    "port ",
+    "raum ",
+    "zeile ",
+    "error ",
+)
+_BARE_YEAR = re.compile(
+    "".join(f"(?<!{re.escape(word)})" for word in _NUMBERED)
+    + rf"(?<![\w.,:/#-])(?:jaar |anno |år )?(?P<y>(?:19|20)\d\d)(?! ?(?:{_COUNTED}))(?![\w-]|[.,:/]\d)"
+)
 _SHORT = 3  # characters of a month that may be another word
 _ENDS = r"(?![^\W_]|-\d)"
 _WORDS = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
@@ -89,6 +114,8 @@ def _languages_of(plain: str) -> Iterator[tuple[str, bool]]:
     yield from ((name, True) for name, script in _CJK.items() if script.search(plain))
     words = {*_WORDS.findall(plain)}
     known = {name for word in words for name in _words_of_time().get(word, ())}
+    years = _BARE_YEARS & {language_of(words)} if _BARE_YEAR.search(plain) else frozenset()
+    known |= years
     if known:
         own = language_of(words)
         english = words & STOP_WORDS[BASE]
@@ -160,6 +187,8 @@ def _language(name: str) -> _Language:
         # A hole may occur in several branches of a pattern, and a group of one name cannot: each has its place.
         whole = _HOLE.sub(lambda hole: holes[hole[0]].replace(">", f"{hole.start()}>", 1), pattern)
         expressions.append((re.compile(f"{start}(?:{whole}){end}"), english))
+    if name in _BARE_YEARS:
+        expressions.append((_BARE_YEAR, "in {y}"))
     bounds: list[tuple[re.Pattern[str], str]] = [
         (re.compile(rf"(?<!\w)(?:{_any(names[heading])}) ?(?:den |dem |el |le |o |il |het )?$"), heading)
         for heading in ("before", "since", "after")

@@ -21,9 +21,11 @@ today: heute
 yesterday: gestern
 day before yesterday: vorgestern
 day after tomorrow: übermorgen
-tomorrow: (?<!heute )(?<!gestern )(?<!am )morgen
+tomorrow: (?<!heute )(?<!gestern )(?<!am )(?<!guten )morgen
 last {n} {u}: (?:in den |die )?(?:letzten|vergangenen) {n} {u}
 {n} {u} ago: vor {n} {u}
+in {n} {u}: in {n} {u}
+next weekend: (?:am )?(?:nächste[ns]|kommende[ns]) wochenende
 last {u}: (?:in der |im |am )?(?:letzte[nrsm]?|vorige[nrsm]?|vergangene[nrsm]?) {u}
 this {u}: (?:in )?diese[nrsm]? {u}
 next {u}: (?:in der |im |am )?(?:nächste[nrsm]?|kommende[nrsm]?) {u}
@@ -51,6 +53,8 @@ yesterday: hier
 day after tomorrow: après-demain
 tomorrow: demain
 {n} {u} ago: il y a {n} {u}
+in {n} {u}: dans {n} {u}
+next weekend: (?:le )?week-?end prochain
 a fortnight ago: il y a (?:une quinzaine de jours|quinze jours)
 last {n} {u}: (?:(?:au cours )?(?:des|les|ces) )?{n} derni[eè]re?s {u}
 last few days: ces derniers jours
@@ -80,6 +84,7 @@ yesterday: ayer
 day after tomorrow: pasado mañana
 tomorrow: (?<!la )(?<!por la )(?<!esta )mañana
 {n} {u} ago: hace {n} {u}
+in {n} {u}: (?:dentro de|en) {n} {u}
 a fortnight ago: hace (?:una quincena|quince días)
 last {n} {u}: (?:(?:en |durante )?l[oa]s )?últim[oa]s {n} {u}
 past {u}: (?:(?:en |durante )?(?:la|el) )?últim[oa] {u}
@@ -109,6 +114,7 @@ yesterday: ieri
 day after tomorrow: dopodomani
 tomorrow: domani
 {n} {u} ago: {n} {u} fa
+in {n} {u}: (?:tra|fra) {n} {u}
 last {n} {u}: (?:(?:ne)?gli |(?:ne)?lle |le )?ultim[ie] {n} {u}
 past {u}: (?:(?:ne)?ll['’]|l['’])ultim[oa] {u}
 last {u}: (?:(?:la|il|lo|nella|nel|l['’]|nell['’]) ?)?(?:{u} (?:scors[oa]|passat[oa])|scors[oa] {u})
@@ -137,6 +143,7 @@ yesterday: ontem
 day after tomorrow: depois de amanhã
 tomorrow: amanhã
 {n} {u} ago: há {n} {u}(?: atrás)?|{n} {u} atrás
+in {n} {u}: (?:daqui a|em) {n} {u}
 last {n} {u}: (?:n?[oa]s )?últim[oa]s {n} {u}
 past {u}: (?:n?[oa] )?últim[oa] {u}
 last {u}: (?:n?[oa] )?(?:{u} passad[oa]|passad[oa] {u})
@@ -163,8 +170,9 @@ today: vandaag
 day before yesterday: eergisteren
 yesterday: gisteren
 day after tomorrow: overmorgen
-tomorrow: (?<!van )morgen
+tomorrow: (?<!van )(?<!goede )(?<!guten )morgen
 {n} {u} ago: {n} {u} geleden
+in {n} {u}: over {n} {u}
 last {n} {u}: (?:(?:in )?de )?(?:laatste|afgelopen|voorbije) {n} {u}
 past {u}: (?:(?:in )?(?:de|het) )?afgelopen {u}
 last {u}: vorige? {u}
@@ -493,6 +501,7 @@ last year: 去年
 2 years ago: 前年
 this year: 今年
 {n} {u} ago: {n}(?:个|個)?{u}(?:以|之)?前
+in {n} {u}: {n}(?:个|個)?{u}(?:以|之)?[后後]
 last {n} {u}: (?:在)?(?:过去|過去|最近|近|这|這)的?{n}(?:个|個)?{u}
 on {day}: {day}
 """,

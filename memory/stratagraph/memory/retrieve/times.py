@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from itertools import islice
+from operator import or_
+from uuid import UUID
 
 from stratagraph.memory.retrieve.question import Question
-from stratagraph.memory.retrieve.time_grammar import HINT, MONTH, NEWEST, PAST, RULES, YEAR, Interval, Reading
+from stratagraph.memory.retrieve.time_grammar import (
+    HINT,
+    MONTH,
+    NEWEST,
+    PAST,
+    RULES,
+    YEAR,
+    YEARLY,
+    Interval,
+    Rule,
+    listed,
+    tenses,
+)
 from stratagraph.memory.retrieve.time_languages import in_english
 from stratagraph.memory.retrieve.weights import BESIDE, LANDMARK, SAID
 from stratagraph.store.model.analysis.lexemes import asked, segments
@@ -30,6 +44,7 @@ _DAY, _LONGEST = timedelta(days=1), timedelta(days=31)  # lengths of an interval
 LONGEST_SAID = _LONGEST  # of an interval that a text names: a year is too long to say when something happened
 
 _FROM, _TO = re.compile(r"\b(?:from|between)(?: the)? $"), re.compile(r" ?(?:to|through|and|-|–) ?(?:the )?")
+_WITH_YEAR = re.compile(rf"(?<!\d){YEAR}(?!\d)")
 _ABSOLUTE = re.compile(rf"{MONTH}|{YEAR}|\d[./-]\d", re.IGNORECASE)
 _BOUND = re.compile(r"\b(before|until|till|since|after)\b(?: the)? ?")
 MOST_EVENTS = 3  # records that have as much of an event's words
@@ -63,11 +78,15 @@ class NamedTime:
 
 @dataclass(frozen=True)  # without slots, for the cached words
 class TimeWords:
-    """The times that a question names, and whether it asks for what is newest, or for what was at any time."""
+    """The times that a question names, and whether it asks for what is newest, or for what was at any time.
+
+    `named_by` are the records whose text has the words of a time, with its year.
+    """
 
     times: tuple[NamedTime, ...] = ()
     newest: bool = False
     past: bool = False
+    named_by: frozenset[UUID] = frozenset()
 
     @property
     def intervals(self) -> list[tuple[datetime, datetime]]:
@@ -76,12 +95,20 @@ class TimeWords:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words that name the times, as those of the question are written.
+        """The words that name the times, but years, as those of the question are written.
 
-        >>> sorted(time_words("in mid-May or on 2026-05-03?", datetime(2026, 5, 7, tzinfo=UTC)).words)
+        Records are searched by them with less weight. What was said later may have only the year to tell its time.
+
+        >>> sorted(time_words("in mid-May, on 2026-05-03 or in 2024?", datetime(2026, 5, 7, tzinfo=UTC)).words)
         ['03', '05', '2026', '2026-05-03', 'May', 'mid', 'mid-May']
         """
-        return frozenset(word.text for one in self.times for word in asked(one.around or one.words))
+        days = {word for one in self.times if not _is_year(one) for word in _words_of(one)}
+        return self.all_words - {word for word in self.all_words - days if _WITH_YEAR.fullmatch(word)}
+
+    @cached_property
+    def all_words(self) -> frozenset[str]:
+        """The words that name the times, with the years."""
+        return frozenset(word for one in self.times for word in _words_of(one))
 
     def texts_naming(self, words: Sequence[str]) -> list[int]:
         """Return which `words` of the question a text must have to name each of the times by itself, as bits.
@@ -91,8 +118,24 @@ class TimeWords:
         >>> time_words("after 3 May or last week", datetime(2026, 5, 7, tzinfo=UTC)).texts_naming(["3", "May", "last"])
         [3]
         """
-        named = [{word.text for word in asked(one.words)} for one in self.times if _ABSOLUTE.search(one.words)]
-        return [sum(1 << place for place, word in enumerate(words) if word in own) for own in named]
+        return [bits for _, bits in self._naming(words) if bits]
+
+    def dates(self, words: Sequence[str]) -> list[int]:
+        """Return the same of the times that are named with their year, which mean no other day in any text."""
+        return [bits for one, bits in self._naming(words) if bits and _WITH_YEAR.search(one.words)]
+
+    def words_astray(self, words: Sequence[str], named: Sequence[tuple[datetime, datetime]]) -> int:
+        """Return which `words` name a day or a month that is none of the times which a text has `named`, as bits."""
+        if not named or self.said(named) > 0:
+            return 0
+        days = [bits for one, bits in self._naming(words) if one.end - one.start <= LONGEST_SAID]
+        return reduce(or_, days, 0)
+
+    def _naming(self, words: Sequence[str]) -> Iterator[tuple[NamedTime, int]]:
+        for one in self.times:
+            if _ABSOLUTE.search(one.words):
+                own = {word.text for word in asked(one.words)}
+                yield one, sum(1 << place for place, word in enumerate(words) if word in own)
 
     def fit(self, at: datetime) -> float:
         """Return how well an instant fits the times that were named, 0 to 1: 1 within one of them.
@@ -125,6 +168,14 @@ class TimeWords:
         return BESIDE + (1 - BESIDE) * best if best > 0 else -1.0
 
 
+def _is_year(time: NamedTime) -> bool:
+    return time.end - time.start > LONGEST_SAID and _WITH_YEAR.search(time.words) is not None
+
+
+def _words_of(time: NamedTime) -> set[str]:
+    return {word.text for word in asked(time.around or time.words)}
+
+
 def said_times(text: str, at: datetime, *, zone: timedelta) -> list[NamedTime]:
     """Return the times that a text names that was said at an instant, in a zone with this offset from UTC.
 
@@ -136,7 +187,7 @@ def said_times(text: str, at: datetime, *, zone: timedelta) -> list[NamedTime]:
     ('last Friday', datetime.datetime(2026, 7, 23, 22, 0, tzinfo=datetime.timezone.utc))
     """
     try:
-        local = time_words(text, at + zone, future=True)  # its days begin at midnight of the zone
+        local = time_words(text, at + zone, said=True)  # its days begin at midnight of the zone
         times = [NamedTime(one.words, one.start - zone, one.end - zone) for one in local.times]
     except OverflowError:  # at the ends of the calendar
         return []
@@ -149,10 +200,11 @@ def said_times(text: str, at: datetime, *, zone: timedelta) -> list[NamedTime]:
     ]
 
 
-def time_words(text: str, now: datetime, *, future: bool = False) -> TimeWords:
+def time_words(text: str, now: datetime, *, said: bool = False) -> TimeWords:
     """Return the times that a question names, as intervals relative to `now`, at most MAX_TIMES.
 
-    With `future`, those that lie wholly in the future, too.
+    Where a day recurs, as "on Friday", a question means the last one, unless its tense is of the future. A text that
+    was `said` then means the last or the next one: both, where no tense tells.
 
     >>> time_words("what broke yesterday?", datetime(2026, 5, 7, 12, tzinfo=UTC)).times[0].start
     datetime.datetime(2026, 5, 6, 0, 0, tzinfo=datetime.timezone.utc)
@@ -162,33 +214,44 @@ def time_words(text: str, now: datetime, *, future: bool = False) -> TimeWords:
     if len(lowered) != len(text):  # "İ" is two characters in lower case
         text = lowered
     now = now.astimezone(UTC)
-    read = [*_read(lowered, now)]
+    tense = tenses(lowered)
+
+    def is_coming(start: int, end: int) -> bool | None:
+        return tense(start, end) if said else tense(start, end) is True
+
+    read = [*_read(lowered, now, is_coming)]
     for start, end, english in islice(in_english(lowered), MAX_TIMES):
-        read += [(start, end, intervals) for _, _, intervals in islice(_read(english, now), 1)]
+        reading = _read(english, now, partial(_same, is_coming(start, end)))
+        read += [(start, end, intervals) for _, _, intervals in islice(reading, 1)]
     # Of expressions that overlap, the longest is meant: "3. April 2026" is a day, and the English in it a month.
-    found: list[tuple[int, NamedTime]] = []
+    found: list[tuple[int, list[NamedTime]]] = []
     for start, end, intervals in sorted(read, key=lambda one: one[0] - one[1]):
         if "\0" not in lowered[start:end]:
             around = _around(text, start, end)
-            found += [(start, NamedTime(text[start:end].strip(), *one, around)) for one in intervals]
+            found.append((start, [NamedTime(text[start:end].strip(), *one, around) for one in intervals]))
             lowered = lowered[:start] + "\0" * (end - start) + lowered[end:]
-    # Nothing has been recorded yet of the future: only a text can name it.
-    begun = sorted([one for one in found if future or one[1].start <= now], key=lambda one: one[0])
-    times = tuple(_ranges(text, begun)[:MAX_TIMES])
+    times = tuple(_ranges(text, sorted(found, key=lambda one: one[0]))[:MAX_TIMES])
     return TimeWords(times, newest=NEWEST.search(lowered) is not None, past=PAST.search(lowered) is not None)
 
 
-def _read(lowered: str, now: datetime) -> Iterator[tuple[int, int, list[Interval]]]:
+def _read(
+    lowered: str, now: datetime, is_coming: Callable[[int, int], bool | None]
+) -> Iterator[tuple[int, int, list[Interval]]]:
     """Yield where an English text in lower case names times, and which."""
     if HINT.search(lowered):
-        for rule, intervals_of in RULES:
-            for match in list(rule.finditer(lowered))[:MAX_MATCHES]:
+        for rule in RULES:
+            for match in list(rule.expression.finditer(lowered))[:MAX_MATCHES]:
                 start, end = match.span()
-                intervals = [one for one in _intervals(intervals_of, match, now) if one[0] < one[1]]
+                times = _intervals(rule, match, now, is_coming=is_coming(start, end))
+                intervals = [one for one in times if one[0] < one[1]]
                 if intervals:
                     yield start, end, intervals
                     # Its parts are not read again.
                     lowered = lowered[:start] + "\0" * (end - start) + lowered[end:]
+
+
+def _same(is_coming: bool | None, *_: int) -> bool | None:
+    return is_coming
 
 
 def _around(text: str, start: int, end: int) -> str:
@@ -198,16 +261,24 @@ def _around(text: str, start: int, end: int) -> str:
     return f"{sides[0]}{text[start:end]}{sides[1]}" if any(sides) else ""
 
 
-def _ranges(text: str, found: Sequence[tuple[int, NamedTime]]) -> list[NamedTime]:
-    """Return the times of a text, those as one of which it says "from the first to the second"."""
-    times: list[tuple[int, NamedTime]] = []
-    for start, time in found:
-        began, whole = start, time
-        if times and _is_range(text, *times[-1], start) and times[-1][1].start < time.end:
-            began, first = times.pop()
-            whole = NamedTime(text[began : start + len(time.words)], first.start, time.end)
+def _ranges(text: str, found: Sequence[tuple[int, list[NamedTime]]]) -> list[NamedTime]:
+    """Return the times of a text, those as one of which it says "from the first to the second".
+
+    `found` has the readings of each, by where it begins.
+    """
+    times: list[tuple[int, list[NamedTime]]] = []
+    for start, readings in found:
+        began, whole = start, readings
+        if times and _is_range(text, times[-1][0], times[-1][1][0], start):
+            place, firsts = times[-1]
+            words = text[place : start + len(readings[0].words)]
+            last = [min((time.end for time in readings if time.end > first.start), default=None) for first in firsts]
+            pairs = [NamedTime(words, one.start, end) for one, end in zip(firsts, last, strict=True) if end is not None]
+            if pairs:
+                times.pop()
+                began, whole = place, pairs
         times.append((began, whole))
-    return [time for _, time in times]
+    return [time for _, readings in times for time in readings]
 
 
 def _is_range(text: str, began: int, first: NamedTime, start: int) -> bool:
@@ -216,19 +287,37 @@ def _is_range(text: str, began: int, first: NamedTime, start: int) -> bool:
     return _TO.fullmatch(between) is not None and _FROM.search(text[:began].lower()) is not None
 
 
-def _intervals(intervals_of: Reading, match: re.Match[str], now: datetime) -> list[Interval]:
-    """Return the intervals of a match, with a word like "before" before it; none for a date that does not exist."""
+def _intervals(rule: Rule, match: re.Match[str], now: datetime, *, is_coming: bool | None) -> list[Interval]:
+    """Return the intervals of a match, with a word like "before" before it; none for a date that does not exist.
+
+    Those to come or those that have been; where that is not known, both.
+    """
+    if rule.is_coming and is_coming is False:
+        return []
     try:
-        found = intervals_of(match, now)
+        intervals = _of_tense(rule, match, now, is_coming=is_coming)
     except (ValueError, OverflowError):
         return []
-    intervals = found if isinstance(found, list) else [found] if found is not None else []
     bound = _BOUND.search(match.string, max(0, match.start() - 11), match.end())
     if bound is None or not bound.start() <= match.start() <= bound.end():
         return intervals
     if bound[1] in ("before", "until", "till"):
         return [(EARLIEST, start) for start, _ in intervals]
     return [(start if bound[1] == "since" else end, now + _DAY) for start, end in intervals]
+
+
+def _of_tense(rule: Rule, match: re.Match[str], now: datetime, *, is_coming: bool | None) -> list[Interval]:
+    latest = listed(rule.reading(match, now))
+    if is_coming is False or not latest:
+        return latest
+    if is_coming is None and any(start <= now < end for start, end in latest):
+        return latest
+    following = rule.next_ones(match, now)
+    if not following or is_coming:
+        return following or latest
+    if rule.every == YEARLY and match.groupdict().get("w"):  # the nearest one that falls on the weekday
+        return min((latest, following), key=lambda one: abs(one[0][0] - now))
+    return latest + following
 
 
 def _covered(time: NamedTime, since: datetime, until: datetime) -> float:

@@ -66,6 +66,7 @@ FURTHER = 0.5  # of it for each further step; recall
 # Times.
 SAID = 0.7  # most that a record fits a time which its text names; one of the time fits it better; examples
 BESIDE = 0.5  # most that a record fits a time beside which it is; what is of the time fits it better
+CLOSE = 0.4  # least fit of a record whose date is shown as of the time: a third of its length beside it; examples
 IN_TIME = 0.1  # least value of the signal TIME for a record of a time that the question names; examples
 AS_TEXT = 0.1  # of the signals of a text, where the question asks for a time and for nothing else; examples
 NAMED_TIME = 0.5  # strength of a text that names the time, where the question asks for nothing else; examples
