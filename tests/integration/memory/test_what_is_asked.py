@@ -180,3 +180,45 @@ async def test_why_not_says_what_cut_a_record_off(memory: Memory) -> None:
         request = RetrieveRequest(task_descriptor=question, max_hops=0, **more)
         found = await memory.retrieve.why_not(memory.trust, key, request)
         assert [one.absence for one in found.reasons] == [reason]
+
+
+async def test_the_newest_of_the_rest_is_found_and_no_relation_leads_into_a_thread_that_is_left_out(
+    memory: Memory,
+) -> None:
+    mentions = {"mentions": [{"name": "Sam Okafor"}]}
+    kept = (await memory.turn("Sam Okafor moved to Oslo.", thread="then", context=mentions)).primary.id
+    for number in range(30):
+        await memory.turn(f"Sam Okafor called {number} times.", thread="newest", context=mentions)
+    latest = await asked(memory, "what is the latest?", exclude_thread_ids=("newest",))
+    assert kept in {node.record.id for node in latest.nodes[:2]}  # beside the episode of its thread
+    request = RetrieveRequest(
+        task_descriptor="Sam Okafor Oslo?",
+        max_hops=3,
+        node_limit=100,
+        token_budget=4_000,
+        exclude_thread_ids=("newest",),
+    )
+    around = await memory.retrieve.retrieve(memory.trust, request)
+    assert kept in {node.record.id for node in around.nodes}
+    assert "called" not in (around.rendering or "")
+    assert not [node for node in around.nodes if "called" in (node.record.text or "")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Hey Claude, where is the spare key?",
+        "Hey Siri! Where is the spare key?",
+        "ChatGPT: where is the spare key?",
+        "Where is the spare key? Best, Hannah",
+        "Where is the spare key? I'm in Berlin right now",
+        "Where is the spare key? Could you answer in French? Keep it short? Pretty please?",
+        "Work was long and the printer broke again. I need the spare key. It rained all day in Berlin.",
+        "Work was long and the printer broke again. Please tell me where the spare key is. It rained in Berlin.",
+        "The printer broke again.\nWhere does the ferry to Oslo leave? And where is the spare key?",
+    ],
+)
+async def test_whom_a_message_speaks_to_and_what_else_it_says_hides_nothing(memory: Memory, message: str) -> None:
+    await things(memory)
+    await counted(memory)
+    assert any("barometer" in text for text in (await texts(memory, message))[:2])

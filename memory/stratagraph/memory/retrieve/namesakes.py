@@ -12,7 +12,7 @@ from stratagraph.store.model.analysis.languages import BASE, is_stop_word
 from stratagraph.store.model.analysis.lexemes import has_capital_nouns
 from stratagraph.store.model.unicode_forms import plain_form
 
-MAX_READ = 20_000  # characters of a text
+MAX_READ = 4_000  # characters of a text
 _WORD = re.compile(r"[\w-]+")
 _POSSESSIVE = re.compile(r"'s?\b")
 

@@ -71,16 +71,18 @@ async def past_snapshot(
     scores, statistics = await search_words_at(
         connection, search, at=at, valid_at=sought.valid_at, names=terms_of_names(caller, named)
     )
-    scores = [each for each in scores if each[0] not in sought.left_out]
+    scores = [each for each in scores if each[0] not in sought.left_out][: sought.most_by_words]
     unknown = unknown_words(search.words if sought.names else (), statistics.frequencies)
     similar = await find_similar_names(connection, unknown, limit=most)
     if sought.intervals:
         wanted = max(MOST_TIMED, most)
         recent = await search_named_times_at(
-            connection, sought.intervals, search.terms, types=types, at=at, limit=wanted
+            connection, sought.intervals, search.terms, types=types, at=at, limit=wanted + len(sought.left_out)
         )
     else:
-        recent = await search_recent_at(connection, types=types, at=at, limit=most)
+        wanted = most
+        recent = await search_recent_at(connection, types=types, at=at, limit=wanted + len(sought.left_out))
+    recent = [id_ for id_ in recent if id_ not in sought.left_out][:wanted]
     near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
     threads = await thread_neighbours(connection, caller, near, steps=steps(len(near), most=most), types=types, now=at)
     entities = [id_ for id_, _ in named[:LINKING]]

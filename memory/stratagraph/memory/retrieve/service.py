@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
@@ -53,6 +53,7 @@ from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.past import Past, PastReader
@@ -213,13 +214,8 @@ class Retrieve:
                 at_least=at_least,
                 past=past is not None or request.valid_at is not None or bool(past_roots),
             )
-        records, edges = walk.records, walk.relations
-        if request.min_salience is not None:
-            records = {
-                id_: record
-                for id_, record in records.items()
-                if id_ in scores or record.salience >= request.min_salience
-            }
+        # A relation may lead to what the request leaves out.
+        records, edges = _wanted(walk.records, reading, request, scores), walk.relations
         hops, edges = connected(roots, walk.neighbourhood, records, edges, max_hops=request.max_hops)
         for one in candidates:
             if Signal.TIME in one.why.signals:
@@ -365,6 +361,18 @@ async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: S
         repeated={node.record.id: len(node.duplicates) for node in nodes},
         words=words_asked(request.task_descriptor, weights),
     )
+
+
+def _wanted(
+    records: Mapping[UUID, MemoryRecord], reading: _Reading, request: RetrieveRequest, scores: Collection[UUID]
+) -> dict[UUID, MemoryRecord]:
+    """Return the records that are not left out, candidates or with the salience that is asked for."""
+    least = request.min_salience
+    return {
+        id_: record
+        for id_, record in records.items()
+        if id_ not in reading.left_out and (least is None or id_ in scores or record.salience >= least)
+    }
 
 
 def _times(text: str, at: datetime) -> TimeWords:

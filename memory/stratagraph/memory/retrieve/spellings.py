@@ -14,8 +14,8 @@ from string import ascii_lowercase
 from stratagraph.store.model.analysis.folding import folded
 from stratagraph.store.model.analysis.languages import BASE, stem
 
-SHORTEST, LONGEST = 5, 16  # letters of a name that is looked up
-LONG = 6  # letters of a long word
+SHORTEST, LONGEST = 5, 12  # letters of a name that is looked up
+LONG, LONGER = 6, 9  # letters of a long word, and from which on only one difference is looked for
 _VOWELS = "aeiouy"
 _SAME = "c-k k-ck ks-x f-ph v-w s-z s-sz s-sh s-sch sh-si zh-zi i-j t-th ch-kh u-ou i-ee"
 _PAIRS = [tuple(each) for pair in _SAME.split() for each in (pair.split("-"), pair.split("-")[::-1])]
@@ -34,7 +34,8 @@ def spellings(name: str) -> set[str]:
     single = _DOUBLE.sub(r"\1", word)
     found = {single, *_alike(word), *_alike(single)}
     if len(word) >= LONG:
-        found = found.union(*map(_alike, found), _typed_wrong(word))
+        again = map(_alike, found) if len(word) < LONGER else ()
+        found = found.union(*again, _typed_wrong(word))
     known = stem(word, BASE)
     return {other for other in found if other[:1] in _initials(word) and stem(other, BASE) != known}
 

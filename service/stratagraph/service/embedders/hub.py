@@ -144,7 +144,7 @@ def _download(client: httpx.Client, url: str, part: Path, file: HubFile, receive
     received(part.stat().st_size if part.exists() else 0)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            _append(client, url, part, received)
+            _append(client, url, part, received, most=file.size)
             break
         except httpx.HTTPError as error:
             if attempt == ATTEMPTS or isinstance(error, httpx.HTTPStatusError):
@@ -161,7 +161,8 @@ def _download(client: httpx.Client, url: str, part: Path, file: HubFile, receive
         )
 
 
-def _append(client: httpx.Client, url: str, part: Path, received: Received) -> None:
+def _append(client: httpx.Client, url: str, part: Path, received: Received, *, most: int) -> None:
+    """Download what is missing of a file of `most` bytes; no more than one chunk beyond them is written."""
     done = part.stat().st_size if part.exists() else 0
     with client.stream("GET", url, headers={"Range": f"bytes={done}-"} if done else {}) as response:
         if response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
@@ -174,6 +175,8 @@ def _append(client: httpx.Client, url: str, part: Path, received: Received) -> N
             for chunk in response.iter_bytes():
                 out.write(chunk)
                 received(len(chunk))
+                if out.tell() > most:
+                    return  # another file: its checksum is wrong
 
 
 def _listed(name: str) -> tuple[DenseModelDescription, bool]:

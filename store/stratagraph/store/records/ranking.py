@@ -23,7 +23,7 @@ from stratagraph.store.records.handles import handle_key
 SYSTEM = LINEAGE | {"uses"}  # relations that say nothing of what their records have to do with each other
 RELATING = 3  # records whose relations make candidates
 FOLLOWED = 16  # relations of each, in each direction, that are looked at, the heaviest first
-MOST_OF_EPISODE = 500  # records of an episode that is left out of an answer
+MOST_OF_EPISODE, MOST_OF_THREADS = 500, 5_000  # records that are left out of an answer
 RELATED = 8  # candidates that they make of each
 # A look-up of a number takes a tenth of the time of a call of the enum.
 _TYPES = {int(type_): type_ for type_ in MemoryType}
@@ -154,6 +154,7 @@ async def records_of_threads(connection: AsyncConnection, caller: Caller, thread
         threads=[thread_key(tenant, thread) for thread in threads],
         handles=[handle_key(tenant, MemoryType.WORKING, thread) for thread in threads],
         most=MOST_OF_EPISODE,
+        all=MOST_OF_THREADS,
     )
     return frozenset(row["id"] for row in rows)
 

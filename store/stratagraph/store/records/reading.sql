@@ -133,7 +133,7 @@ WHERE e.tenant = :tenant AND e.target = asked.id AND e.ended_at IS NULL AND NOT 
 ORDER BY e.weight DESC, e.id
 
 -- fetch_records_of_threads --
--- Fetch the newest records of threads: of the newest 64 episodes of each, at most :most events, the newest.
+-- Fetch the newest records of threads: of the newest 64 episodes of each, at most :most events, and :all in all.
 -- Also the episodes and the working records. Threads are given by their keys, working records by their handles.
 WITH episodes AS MATERIALIZED (
   SELECT e.id FROM unnest(CAST(:threads AS bytea[])) AS asked(key) CROSS JOIN LATERAL (
@@ -141,10 +141,10 @@ WITH episodes AS MATERIALIZED (
   ) e
 )
 SELECT id FROM episodes
-UNION SELECT v.record FROM episodes CROSS JOIN LATERAL (
+UNION (SELECT v.record FROM episodes CROSS JOIN LATERAL (
   SELECT v.record FROM episode_event v WHERE v.tenant = :tenant AND v.episode = episodes.id
   ORDER BY v.position DESC LIMIT :most
-) v
+) v LIMIT CAST(:all AS integer))
 UNION SELECT r.id FROM record r
 WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:handles AS bytea[])) AND r.type = 2 AND r.state = 1
 

@@ -160,9 +160,11 @@ async def present_snapshot(
     named = by_name.found(entities)
     statistics = await words.statistics(connection, counts)
     searches = [
-        searching_named_times(sought.intervals, words.terms, types=types, now=at, limit=max(MOST_TIMED, most))
+        searching_named_times(
+            sought.intervals, words.terms, types=types, now=at, limit=max(MOST_TIMED, most) + len(sought.left_out)
+        )
         if sought.intervals
-        else searching_recent(types=types, now=at, limit=most),
+        else searching_recent(types=types, now=at, limit=most + len(sought.left_out)),
         _finding_linked(caller, [id_ for id_, _ in named[:LINKING]], now=at),
         finding_similar_names(unknown_words(words.words if sought.names else (), statistics.frequencies)),
     ]
@@ -181,9 +183,10 @@ async def present_snapshot(
     nearest = similarities_of(found.pop(0)) if vector is not None else []
     scores = by_words.found(found)
     if sought.left_out:
-        nearest = [each for each in nearest if each[0] not in sought.left_out]
-        scores = [each for each in scores if each[0] not in sought.left_out]
-    recent = [row["id"] for row in newest]
+        nearest = [each for each in nearest if each[0] not in sought.left_out][: max(MOST_NEAR, most)]
+        scores = [each for each in scores if each[0] not in sought.left_out][: sought.most_by_words]
+    recent = [row["id"] for row in newest if row["id"] not in sought.left_out]
+    recent = recent[: max(MOST_TIMED, most) if sought.intervals else most]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
     ids |= {*(one.entity for one in similar), *(id_ for id_, _ in nearest)}
     near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
