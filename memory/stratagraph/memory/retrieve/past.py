@@ -32,9 +32,10 @@ from stratagraph.store.search.present import (
     selective,
     steps,
     terms_of_names,
+    word_search,
 )
 from stratagraph.store.search.similar_names import SimilarName, find_similar_names, unknown_words
-from stratagraph.store.search.word_search import WordMatches, WordSearch, search_words_at
+from stratagraph.store.search.word_search import WordMatches, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader
 
 
@@ -56,15 +57,7 @@ async def past_snapshot(
 ) -> PastSnapshot:
     """Return what the store had for a question at the instant `at`."""
     types, most = sought.types, sought.most
-    search = WordSearch(
-        caller,
-        sought.text,
-        types=types,
-        limit=sought.most_by_words + len(sought.left_out),
-        required=sought.required,
-        dated=sought.dated,
-        aside=sought.aside,
-    )
+    search = word_search(caller, sought)
     by_name = await find_entities_by_name(connection, caller, sought.names, limit=most) if sought.names else []
     known = await reader.heads({id_ for id_, _ in by_name})
     named = [(id_, name) for id_, name in by_name if id_ in known and not known[id_].redacted]

@@ -136,6 +136,19 @@ class PresentSnapshot:
     heads: dict[UUID, Head]
 
 
+def word_search(caller: Caller, sought: Sought) -> WordSearch:
+    """Return the search of the words that are sought."""
+    return WordSearch(
+        caller,
+        sought.text,
+        types=sought.types,
+        limit=sought.most_by_words + len(sought.left_out),
+        required=sought.required,
+        dated=sought.dated,
+        aside=sought.aside,
+    )
+
+
 async def present_snapshot(
     connection: AsyncConnection, index: WordIndex, caller: Caller, sought: Sought, *, now: datetime
 ) -> PresentSnapshot:
@@ -146,15 +159,7 @@ async def present_snapshot(
     neighbours in threads.
     """
     types, most, vector, at = sought.types, sought.most, sought.vector, sought.valid_at or now
-    words = WordSearch(
-        caller,
-        sought.text,
-        types=types,
-        limit=sought.most_by_words + len(sought.left_out),
-        required=sought.required,
-        dated=sought.dated,
-        aside=sought.aside,
-    )
+    words = word_search(caller, sought)
     by_name = NameSearch(caller, sought.names, limit=most)
     counts, (state,), entities = await fetch_together(connection, words.counting(), index.reading(), by_name.statement)
     named = by_name.found(entities)
