@@ -91,3 +91,19 @@ async def test_what_is_announced_is_found_for_its_day(memory: Memory) -> None:
     said = await memory.turn("the wedding is on December 12", timestamp=TODAY - timedelta(days=9))
     for task in ("What's planned for December 12?", "What happens on 12 December 2026?", "When is the wedding?"):
         assert (await best(memory, task)).record.id == said.primary.id
+
+
+async def test_a_text_of_the_year_is_no_answer_about_an_unknown_name(memory: Memory) -> None:
+    await memory.turn("flew to Lisbon with Ruben in 2022", timestamp=TODAY - timedelta(days=40))
+    found = await ask(memory, "What did Zorblax buy in 2022?")
+    assert (found.nodes, found.nothing_known) == ((), True)
+
+
+@pytest.mark.parametrize("task", ["What happened on 12 December 2026?", "Was ist am 12. Dezember 2026?"])
+async def test_a_text_may_mean_either_of_two_days(memory: Memory, task: str) -> None:
+    said = await memory.turn("dinner party 12 December", timestamp=TODAY - timedelta(days=9))
+    assert said.primary.interpretation is not None
+    shown = [one["start"][:10] for one in said.primary.interpretation["named_times"]]
+    assert shown == ["2025-12-12", "2026-12-12"]
+    for asked in (task, task.replace("2026", "2025")):
+        assert (await best(memory, asked)).record.id == said.primary.id
