@@ -21,6 +21,7 @@ from stratagraph.memory.retrieve.weights import MOST_NAMED, NAMESAKE, STRONG_ENO
 from stratagraph.store.model.analysis.sequences import word_sequence
 from stratagraph.store.model.enums import MemoryType
 
+SPEAKER_WORDS = 3  # of the name before a turn
 MOST_ECHOES = 50  # turns that are compared with a question
 
 
@@ -96,4 +97,8 @@ async def echoes(reader: RecordReader, text: str, asked: Asked, rows: Rows) -> f
         return frozenset()
     said = await sequences(reader, alike[:MOST_ECHOES])
     question = word_sequence(text)
-    return frozenset(id_ for id_, words in said.items() if f" {words}".endswith(f" {question}"))
+    return frozenset(
+        id_
+        for id_, words in said.items()
+        if f" {words}".endswith(f" {question}") and words.count(" ") - question.count(" ") <= SPEAKER_WORDS
+    )
