@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from fix_memory import Memory, trust_of
 
@@ -224,3 +226,14 @@ async def test_whom_a_message_speaks_to_and_what_else_it_says_hides_nothing(memo
     await things(memory)
     await counted(memory)
     assert any("barometer" in text for text in (await texts(memory, message))[:2])
+
+
+async def test_what_somebody_did_on_a_day_comes_before_whatever_else_they_did(memory: Memory) -> None:
+    for day in range(1, 29):
+        at = datetime(2026, 5, day, 9, tzinfo=UTC)
+        await memory.turn(f"Nadia painted and talked to Nadia's sister {'again ' * day}.", thread="n", timestamp=at)
+    await memory.turn("Nadia went to the dentist.", thread="d", timestamp=datetime(2026, 4, 24, 9, tzinfo=UTC))
+    found = await asked(memory, "What did Nadia do on 24 April 2026?")
+    events = [node for node in found.nodes if "Episode" not in (node.record.name or "")]
+    assert "dentist" in (events[0].record.text or "")
+    assert events[0].strength > max(node.strength for node in events[1:])

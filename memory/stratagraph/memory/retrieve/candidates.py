@@ -102,13 +102,15 @@ class Candidate:
 class Asked:
     """A question with the times that it names.
 
-    With `only_recent`, it asks for what is recent, or for a time, and for nothing else. `naming` has for each of the
+    With `only_recent`, it asks for what is recent, or for a time, and for nothing else; with `only_named`, for what
+    somebody did in a time. `naming` has for each of the
     times the words of the question, as bits, with which a text names it.
     """
 
     question: Question
     times: TimeWords = field(default_factory=TimeWords)
     only_recent: bool = False
+    only_named: bool = False
     naming: Sequence[int] = ()
 
     @property
@@ -177,6 +179,10 @@ def read(
         question=question,
         times=replace(of_time, named_by=named_by) if named_by else of_time,
         only_recent=bool(times.times or times.newest) and asks_only_when(matches.words, dated=times.all_words),
+        only_named=bool(times.times)
+        and asks_only_when(
+            [word for place, word in enumerate(matches.words) if not question.names >> place & 1], dated=times.all_words
+        ),
         naming=times.texts_naming(texts),
     )
     return asked, rows

@@ -16,6 +16,7 @@ from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, Why
 from stratagraph.memory.retrieve.signals import SIGNALS, Role, Values
 from stratagraph.memory.retrieve.signals.threads import lent
 from stratagraph.memory.retrieve.weights import (
+    APART,
     AS_TEXT,
     BARE,
     BESIDE,
@@ -81,6 +82,9 @@ def fuse(asked: Asked, rows: Rows, gathered: Mapping[Signal, Values]) -> list[Ca
         if row in rows.nearness:
             strength = max(strength, question.strength_by_meaning(rows.nearness[row], among=among))
         share = question.share(bits, near_by) * similarity
+        if asked.only_named and (fits[row] or 0.0) <= BESIDE:  # whatever else they did
+            strength *= APART
+            signals = {signal: APART * value for signal, value in signals.items()}
         found.append(Why(signals=signals, strength=strength, share=share, covered=bits))
     for row, name in rows.named:
         why = found[row]

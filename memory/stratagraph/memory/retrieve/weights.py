@@ -65,6 +65,7 @@ FURTHER = 0.5  # of it for each further step; recall
 
 # Times.
 SAID = 0.7  # most that a record fits a time which its text names; one of the time fits it better; examples
+APART = 0.25  # share that a record of another time keeps where only a name and a time are asked for; examples
 BESIDE = 0.5  # most that a record fits a time beside which it is; what is of the time fits it better
 CLOSE = 0.4  # least fit of a record whose date is shown as of the time: a third of its length beside it; examples
 IN_TIME = 0.1  # least value of the signal TIME for a record of a time that the question names; examples
