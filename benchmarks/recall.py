@@ -89,7 +89,7 @@ def _sent(client: httpx.Client, document: str, given: dict[str, Any]) -> dict[st
 def _settings(embedder: Path | None, lowest: float) -> dict[str, str]:
     """Return the settings of a service with the local model, or with none."""
     if embedder is None:
-        return {"embedder": "off"}
+        return {}
     return {
         "embedder": "fastembed",
         "embedder_dir": str(embedder.absolute()),
