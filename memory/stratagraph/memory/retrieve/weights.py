@@ -1,9 +1,9 @@
 """The weights of retrieval: what counts how much in the choice and the order of records, and what set each of them.
 
-`recall` is benchmarks/recall.py on two long conversations with their questions, `scenarios` the same benchmark on the
-weeks of the tests, `learning` is benchmarks/learning.py: tasks of an agent, and the procedures that were learned from
-earlier ones. Their figures are in benchmarks/README.md. Where it says "examples", only
-the examples of the tests ask for the value, and no benchmark tells it from others.
+`recall` is benchmarks/recall.py on seven sets of conversations with their questions, `scenarios` the same benchmark on
+the weeks of the tests, `learning` is benchmarks/learning.py: tasks of an agent, and the procedures that were learned
+from earlier ones. Their figures are in benchmarks/README.md. Where it says "examples", only the examples of the tests
+ask for the value, and no benchmark tells it from others.
 """
 
 from __future__ import annotations
