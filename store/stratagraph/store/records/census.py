@@ -117,7 +117,8 @@ async def count_page(database: Database, *, limit: int, now: datetime) -> bool:
     began = time.perf_counter()
     async with database.background(Role.JOBS) as connection:
         state = CensusState(**(await fetch(connection, "fetch_census_state"))[0])
-        assert state.started_at is not None  # begin_census comes first
+        if state.started_at is None:
+            return False  # another process has finished the round since it was begun
         rows = await fetch(
             connection,
             "count_records",
