@@ -78,10 +78,10 @@ def fuse(asked: Asked, rows: Rows, gathered: Mapping[Signal, Values]) -> list[Ca
             if (boost := values[row]) is not None:
                 signals[signal] = boost * again
         near_by, similarity = from_neighbours.get(row, ()), rows.similarity.get(row, 1.0)
-        strength = question.strength(bits, near_by) * similarity
+        share = question.share(bits, near_by) * similarity
+        strength = share * question.fullness(bits, near_by)
         if row in rows.nearness:
             strength = max(strength, question.strength_by_meaning(rows.nearness[row], among=among))
-        share = question.share(bits, near_by) * similarity
         if asked.only_named and (fits[row] or 0.0) <= BESIDE:  # whatever else they did
             strength *= APART
             signals = {signal: APART * value for signal, value in signals.items()}

@@ -150,12 +150,16 @@ class Question:
         return (1 - NAME_SHARE) * self.weight(words & self.apart) if self._has_others else 0.0
 
     def strength(self, words: int, lent: Sequence[int] = ()) -> float:
-        """Return how much of the question some words answer, from 0 to 1: their `share`, less for names alone.
+        """Return how much of the question some words answer, from 0 to 1: their `share`, less for names alone."""
+        return self.share(words, lent) * self.fullness(words, lent)
+
+    def fullness(self, words: int, lent: Sequence[int] = ()) -> float:
+        """Return the part of their share that some words answer.
 
         A name alone says little of a question that asks for more, and so does the verb of "did we …".
         """
         is_little = not lent and self._asks_more and not words & ~(self.names | self.verbs)
-        return self.share(words, lent) * (NAME_ALONE if is_little else 1.0)
+        return NAME_ALONE if is_little else 1.0
 
     def share(self, words: int, lent: Sequence[int] = ()) -> float:
         """Return the share of the question's weight that some words have, from 0 to 1; 0 for a question without.
@@ -171,16 +175,25 @@ class Question:
         return max(shares)
 
     def _share(self, words: int, lent: Sequence[int], among: int) -> float:
-        dated = reduce(or_, (date for date in self.dates if words & date == date), 0)
-        said = _sum_of(self._rarities, dated & among)
+        said = 0.0
+        if self.dates:
+            dated = reduce(or_, (date for date in self.dates if words & date == date), 0)
+            said = self._rarity(dated & among)
         total = self._stress(among) + said
         if total <= 0:
             return 0.0
         covered, part = self._stress(words & among) + said, NEXT
         for further in lent:
-            covered += part * _sum_of(self._rarities, further & among)
+            covered += part * self._rarity(further & among)
             part *= FURTHER
         return min(1.0, covered / total)
+
+    def _rarity(self, words: int) -> float:
+        """Return the sum of the rarities of some words."""
+        known = self._rare.get(words)
+        if known is None:
+            known = self._rare[words] = _sum_of(self._rarities, words)
+        return known
 
     def _stress(self, words: int) -> float:
         """Return the sum of the weights of some words, each times its emphasis."""
@@ -223,6 +236,10 @@ class Question:
 
     @cached_property
     def _stressed(self) -> dict[int, float]:
+        return {}
+
+    @cached_property
+    def _rare(self) -> dict[int, float]:
         return {}
 
     @cached_property

@@ -152,6 +152,11 @@ def asked(text: str) -> list[Asked]:
     so it is asked in each language that its letters suggest. The parts of words come last: ideographs, and what German
     and its neighbours join ("Geschenkideen"), wherever it may be divided.
     """
+    return list(_asked(text))
+
+
+@lru_cache(maxsize=64)  # one question is read for its words, its names, its sentences and its times
+def _asked(text: str) -> tuple[Asked, ...]:
     pieces = list(_pieces(text))
     words = {piece.lower().strip(_TRIMMED) for piece in pieces[:_SAMPLE]}
     language = language_of(words)
@@ -167,7 +172,7 @@ def asked(text: str) -> list[Asked]:
         for part in dict.fromkeys(part for word in whole_words for part in divided(word.text)):
             forms = stems(part, languages)
             found.setdefault(forms[0], Asked(part, forms, is_part=True))
-    return list(found.values())
+    return tuple(found.values())
 
 
 def has_capital_nouns(text: str) -> bool:
