@@ -103,8 +103,8 @@ class Asked:
     """A question with the times that it names.
 
     With `only_recent`, it asks for what is recent, or for a time, and for nothing else; with `only_named`, for what
-    somebody did in a time. `naming` has for each of the
-    times the words of the question, as bits, with which a text names it.
+    somebody did in a time. `naming` has for each of the times the words of the question, as bits, with which a text
+    names it.
     """
 
     question: Question
@@ -169,11 +169,7 @@ def read(
     )
     rows = _rows(snapshot, question, types, times, texts)
     dated = [(bits, head.occurred_at) for bits, head in zip(rows.words, rows.heads, strict=True)]
-    named_by = frozenset(
-        head.id
-        for head, bits in zip(rows.heads, rows.words, strict=True)
-        if any(bits & date == date for date in question.dates)
-    )
+    named_by = frozenset(head.id for head, bits in zip(rows.heads, rows.words, strict=True) if question.dated(bits))
     of_time = with_landmarks(times, text, question, texts, dated, now=at)
     asked = Asked(
         question=question,
@@ -205,7 +201,7 @@ def _rows(
     names = chain(snapshot.names, ((one.entity, one.name) for one in snapshot.similar))
     recent: list[int | None] = [rows.get(id_) for id_ in snapshot.recent]
     if times.times:
-        naming = [row for row, bits in enumerate(words) if any(bits & date == date for date in question.dates)]
+        naming = [row for row, bits in enumerate(words) if question.dated(bits)]
         dated = [*{*naming, *(row for row in recent if row is not None)}]
         dated.sort(key=lambda row: (-heads[row].occurred_at.timestamp(), heads[row].id.int))
         recent = [*dated]

@@ -41,7 +41,7 @@ def sentences(message: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def asking_sentences(message: str) -> tuple[str, ...]:
-    """Return the sentences of a message that ask; none for a message of one sentence, or in which none or all do.
+    """Return the sentences of a message that ask; none for a message of one sentence.
 
     They are those with a question mark, or else those that request something, or else those that begin as a question.
 

@@ -56,6 +56,18 @@ _GENERAL = frozenset(
 )
 
 
+class _Sums(dict[int, float]):
+    """The sum of the weights of some words, by their bits, where -1 is all: many candidates have few sets of words."""
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def __missing__(self, words: int) -> float:
+        total = self[words] = sum(weight for place, weight in enumerate(self._weights) if words >> place & 1)
+        return total
+
+
 @dataclass(frozen=True)
 class Question:
     """The words of a question, each with its weight and the alternative terms by which a record may have it.
@@ -96,10 +108,7 @@ class Question:
 
     def weight(self, words: int) -> float:
         """Return the sum of the weights of some words."""
-        known = self._known.get(words)
-        if known is None:
-            known = self._known[words] = _sum_of(self.weights, words)
-        return known
+        return self._weights_of[words]
 
     def with_unknown(self, known: int) -> Question:
         """Return the question in which names and numbers that are not among the `known` words count UNKNOWN times.
@@ -126,8 +135,9 @@ class Question:
     def least_strength(self, known: int) -> float:
         """Return the strength that the best record of an answer must have, given the words that some record has.
 
-        Less is enough where the store knows every name and number of the question: then other words may be the
-        asker's own. German, where every noun has a capital, and scripts without spaces show no names.
+        Less is enough where the store knows a name of the question, and least where it knows all of its names and
+        numbers: then other words may be the asker's own. German, where every noun has a capital, and scripts without
+        spaces show no names.
         """
         if self.unknown_names(known):
             return FAINT if self.names & known else STRONG_ENOUGH
@@ -175,32 +185,19 @@ class Question:
         return max(shares)
 
     def _share(self, words: int, lent: Sequence[int], among: int) -> float:
-        said = 0.0
-        if self.dates:
-            dated = reduce(or_, (date for date in self.dates if words & date == date), 0)
-            said = self._rarity(dated & among)
-        total = self._stress(among) + said
+        said = self._rarities_of[self.dated(words) & among] if self.dates else 0.0
+        total = self._emphasised_of[among] + said
         if total <= 0:
             return 0.0
-        covered, part = self._stress(words & among) + said, NEXT
+        covered, part = self._emphasised_of[words & among] + said, NEXT
         for further in lent:
-            covered += part * self._rarity(further & among)
+            covered += part * self._rarities_of[further & among]
             part *= FURTHER
         return min(1.0, covered / total)
 
-    def _rarity(self, words: int) -> float:
-        """Return the sum of the rarities of some words."""
-        known = self._rare.get(words)
-        if known is None:
-            known = self._rare[words] = _sum_of(self._rarities, words)
-        return known
-
-    def _stress(self, words: int) -> float:
-        """Return the sum of the weights of some words, each times its emphasis."""
-        known = self._stressed.get(words)
-        if known is None:
-            known = self._stressed[words] = _sum_of(self._emphasised, words)
-        return known
+    def dated(self, words: int) -> int:
+        """Return the words of the dates of which some words have all."""
+        return reduce(or_, (date for date in self.dates if words & date == date), 0)
 
     @cached_property
     def _at(self) -> dict[int, int]:
@@ -211,8 +208,8 @@ class Question:
 
         A skill or plan is for tasks of a kind: whom or what such a task names does not matter.
         """
-        total = sum(self._general)
-        return _sum_of(self._general, words) / total if total > 0 else 0.0
+        total = self._general_of[-1]
+        return self._general_of[words] / total if total > 0 else 0.0
 
     def strength_by_meaning(self, nearness: float, *, among: int) -> float:
         """Return how much of the question a text answers that is near to it in meaning, from 0 to 1.
@@ -223,24 +220,26 @@ class Question:
         up to MOST_RAISED.
         """
         raised = max(nearness, min(MOST_RAISED, nearness * log(MANY) / log(max(2, among))))
-        return raised * sum(self._general) / self._total if self._total > 0 else raised
+        total = self._emphasised_of[-1]
+        return raised * self._general_of[-1] / total if total > 0 else raised
 
     @cached_property
-    def _general(self) -> list[float]:
-        return [weight * (emphasis == 1.0) for weight, emphasis in zip(self._rarities, self.emphasis, strict=True)]
-
-    # Sums by words: hundreds of candidates have few different sets of words.
-    @cached_property
-    def _known(self) -> dict[int, float]:
-        return {}
+    def _weights_of(self) -> _Sums:
+        return _Sums(self.weights)
 
     @cached_property
-    def _stressed(self) -> dict[int, float]:
-        return {}
+    def _rarities_of(self) -> _Sums:
+        return _Sums(self._rarities)
 
     @cached_property
-    def _rare(self) -> dict[int, float]:
-        return {}
+    def _emphasised_of(self) -> _Sums:
+        return _Sums(self._emphasised)
+
+    @cached_property
+    def _general_of(self) -> _Sums:
+        return _Sums(
+            [weight * (emphasis == 1.0) for weight, emphasis in zip(self._rarities, self.emphasis, strict=True)]
+        )
 
     @cached_property
     def _has_others(self) -> bool:
@@ -251,10 +250,6 @@ class Question:
     def _asks_more(self) -> bool:
         known = self.names | self.verbs
         return any(weight > 0 and not known >> place & 1 for place, weight in enumerate(self._emphasised))
-
-    @cached_property
-    def _total(self) -> float:
-        return sum(self._emphasised)
 
     @cached_property
     def _emphasised(self) -> list[float]:
@@ -291,12 +286,10 @@ def question_of(
 ) -> Question:
     """Return the question `text`, given its `words` with their rarities and the words `dated`, which name a time.
 
-    `dates` has the words of each time that is named with its year, as bits.
-
-    `named` are entities with the name that found each, `misspelt` those with the word that misspells their name: that
-    is no name of the question. A name that is a function word ("Will", "IT") is a word of the question if it is written
-    as a name, as rare as the rarest of the words. No record is found by it, but the entity has it, and what is linked
-    to the entity.
+    `dates` has the words of each time that is named with its year, as bits. `named` are entities with the name that
+    found each, `misspelt` those with the word that misspells their name: that is no name of the question. A name that
+    is a function word ("Will", "IT") is a word of the question if it is written as a name, as rare as the rarest of the
+    words. No record is found by it, but the entity has it, and what is linked to the entity.
     """
     terms, texts = [word.numbers for word in words], [word.text for word in words]
     entities = {id_: words_named(terms, [query_terms(index_key, name)]) for id_, name in named}
@@ -393,10 +386,6 @@ def emphasis(descriptor: str, words: Sequence[str], *, dated: Collection[str] = 
         0.0 if word in dated or word.casefold() in roles else SPECIFIC if _is_specific(word, first) else 1.0
         for word in words
     ]
-
-
-def _sum_of(weights: Sequence[float], words: int) -> float:
-    return sum(weight for place, weight in enumerate(weights) if words >> place & 1)
 
 
 def _first_words(descriptor: str) -> set[str]:

@@ -44,7 +44,8 @@ WITH_PHRASES = 400  # the same of one with phrases, which few records with all o
 # The strength of an answer: how much of the question a record covers. The two scenarios, the two conversations, and
 # questions of other stores.
 STRONG_ENOUGH = 0.25  # of the best record; below it, nothing is known; recall, and questions of other stores
-# The same where every name and number of the question is known: if it has names, and if it has none.
+# The same where every name and number of the question is known and some are names; and where there are none, or only
+# some of them are known.
 FAINT_OF_NAMED = 0.05  # recall, and questions of other stores
 FAINT = 0.14  # recall, and questions of other stores
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity; recall, scenarios
