@@ -50,6 +50,8 @@ def set_back(url: str) -> None:
             connection.execute(f"CREATE TABLE {table} (tenant bigint PRIMARY KEY, after uuid)")
         connection.execute("ALTER TABLE link_request ADD COLUMN unites boolean NOT NULL DEFAULT false")
         connection.execute("ALTER TABLE record DROP COLUMN named_times")
+        connection.execute("DROP TABLE learned_example, learned_model, refused_procedure")
+        connection.execute("ALTER TABLE retrieval DROP COLUMN composed_id, DROP COLUMN composed")
         connection.execute("UPDATE alembic_version SET version_num = '0060'")
 
 
