@@ -13,7 +13,7 @@ import orjson
 
 from stratagraph.memory.feedback.request import OutcomeReport, check
 from stratagraph.memory.feedback.salience import after_disuse, after_outcome
-from stratagraph.memory.feedback.statistics import after_use
+from stratagraph.memory.feedback.statistics import after_use, learned_confidence
 from stratagraph.memory.lessons.block import lesson_of
 from stratagraph.memory.plans.composing import parts_named
 from stratagraph.memory.requests.retrying import retried
@@ -247,11 +247,20 @@ class Feedback:
         lessons = [id_ for id_ in wanted if lesson_of(records[id_].payload) is not None]
         helpful = set(used) if report.outcome is Outcome.SUCCESS else set[UUID]()
         await count_lessons(connection, caller.tenant, lessons, helpful=helpful, at=at)
-        return [
-            Edit(id=id_, payload=orjson.dumps(after_use(records[id_], report, at)).decode(), is_revision=False)
-            for id_ in sorted(wanted)
-            if id_ in used
-        ]
+        edits = []
+        for id_ in sorted(wanted):
+            if id_ in used:
+                payload = after_use(records[id_], report, at)
+                learned = records[id_].learned_tools is not None
+                edits.append(
+                    Edit(
+                        id=id_,
+                        payload=orjson.dumps(payload).decode(),
+                        confidence=learned_confidence(payload) if learned else None,
+                        is_revision=False,
+                    )
+                )
+        return edits
 
     async def _replayed(
         self,

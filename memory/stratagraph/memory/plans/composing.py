@@ -219,6 +219,7 @@ def _node(record: MemoryRecord, at: int, place: int) -> dict[str, Any]:
         "params": {"tool": tool, "args_schema": step.get("args_schema")} if tool else None,
         "effect": step.get("effect"),
         "ask": step.get("ask"),
+        "check": step.get("check"),
     }
     return {key: value for key, value in node.items() if value is not None}
 

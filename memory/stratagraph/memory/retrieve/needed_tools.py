@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from stratagraph.memory.learning.competence.skills import skill_name
-from stratagraph.memory.learning.needs.model import NEARNESS, Needs, ToolModel, combined
+from stratagraph.memory.learning.needs.model import LEAST, NEARNESS, Needs, ToolModel, combined
 from stratagraph.memory.learning.needs.stage import said_terms
 from stratagraph.memory.learning.plans.plan_graphs import plan_id
 from stratagraph.memory.plans.composing import Part, composed_record, parts_for
@@ -146,15 +146,18 @@ async def ranked_by_need(
     if not wanted_types:
         return ByNeed(candidates=candidates)
     needs = await models.needs(reader.connection, reader.caller, task)
-    least = FAMILIAR if types and len(wanted_types) == len(set(types)) else FAMILIAR_AMONG_ALL
-    if needs is None or needs.near < least:
+    if needs is None:
+        return ByNeed(candidates=candidates)
+    is_alone = bool(types) and len(wanted_types) == len(set(types))
+    known = needs.alike / FAMILIAR if is_alone else needs.near / FAMILIAR_AMONG_ALL
+    if known < 1.0:
         return ByNeed(candidates=candidates)
     by_words = {one.head.id: one for one in candidates if one.head.type in PROCEDURES}
     records = await _read(reader, needs, by_words, left_out)
     tools = {id_: tools_used(record.payload or {}, record.type) for id_, record in records.items()}
     keys = {name: tool_key(reader.caller.tenant, name) for names in tools.values() for name in names}
     scores = {
-        id_: needs.score({keys[name] for name in tools[id_]})
+        id_: needs.score({keys[name] for name in tools[id_]}) + math.log(max(LEAST, record.confidence))
         for id_, record in records.items()
         if record.learned_tools is not None and record.type in wanted_types
     }
@@ -165,22 +168,22 @@ async def ranked_by_need(
     # The root undoes the power by which the nearness of examples was raised.
     fit = {id_: math.exp((score - top) / NEARNESS) for id_, score in scores.items()}
     best = max([needs.near, *(one.why.signals.get(Signal.WORDS, 0.0) for one in by_words.values())])
-    strength = min(1.0, STRONG_ENOUGH * needs.near / least)
+    strength = min(1.0, STRONG_ENOUGH * known)
     after: dict[UUID, Candidate] = {}
     seen: set[tuple[str, ...]] = set()
     for id_ in sorted(fit, key=lambda one: (-fit[one], -records[one].type, one)):
         same = tuple(sorted(tools[id_]))
         again = SAME_TOOLS if same in seen else 1.0
         seen.add(same)
-        known = by_words.get(id_) or Candidate(_head(records[id_]), Why())
-        signals = dict(known.why.signals)
+        found = by_words.get(id_) or Candidate(_head(records[id_]), Why())
+        signals = dict(found.why.signals)
         signals.pop(Signal.NAMES, None)
         why = replace(
-            known.why,
+            found.why,
             signals=signals | {Signal.WORDS: best * fit[id_] * again},
-            strength=max(known.why.strength, strength),
+            strength=max(found.why.strength, strength),
         )
-        after[id_] = replace(known, why=why)
+        after[id_] = replace(found, why=why)
     others = [one for one in candidates if one.head.id not in after]
     if composed is not None:
         composed = replace(composed, why=Why(signals={Signal.WORDS: best}, strength=strength))

@@ -101,8 +101,8 @@ MISSING = 0.1  # part of a fact's words that the event which it quotes may lack,
 LEAST_QUOTED = 4  # words by which a long event is recognised; examples
 
 # Learned procedures, by the tools that a task needs (`learning/needs/model.py` has the weights of the model).
-FAMILIAR = 0.05  # least nearness of a known task, where only procedures are asked for; learning
-FAMILIAR_AMONG_ALL = 0.2  # the same where other records may answer too; learning, and questions of other stores
+FAMILIAR = 0.17  # least nearness by known words, where only procedures are asked for; learning
+FAMILIAR_AMONG_ALL = 0.2  # least nearness by all words, where other records may answer too; learning, recall
 NEEDED = 0.5  # least probability of a tool of a composed plan
-BETTER = 0.3  # by which the log likelihood of a composed plan is above that of each known procedure; learning
+BETTER = 0.1  # by which the log likelihood of a composed plan is above that of each known procedure; learning
 SAME_TOOLS = 0.5  # share of its words that a procedure keeps after a better one with the same tools; learning

@@ -24,6 +24,7 @@ from stratagraph.store.model.enums import Outcome
 
 # What set these values is in benchmarks/README.md, Learning.
 REGULARISATION = 0.2  # lambda of least squares, beside a kernel of texts of length 1
+MOST_RAISED = 2.0  # factor by which predictions are raised against the regularisation
 LEAST, MOST = 0.02, 0.98  # bounds of the probability of a tool
 NEARNESS = 3.0  # power by which the nearness of an example counts when it votes
 VOTES_SHARE = 0.35  # weight of the logarithm of the votes beside the likelihood of a set of tools
@@ -46,12 +47,15 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What models say of a task: how near the nearest example is, from 0 to 1, which tools it needs, and the votes.
+    """What models say of a task: how near the nearest example is, which tools it needs, and the votes of examples.
 
-    `probable` is the probability of each known tool, and `votes` the weight of the near examples of each family.
+    `near` is the nearness by all words of the task, and `alike` by those that some example has, both from 0 to 1: what
+    a story tells beside a task makes it less near, and no less alike. `probable` is the probability of each known tool,
+    and `votes` the weight of the near examples of each family.
     """
 
     near: float
+    alike: float
     probable: Mapping[bytes, float]
     votes: Mapping[Family, float]
 
@@ -119,7 +123,7 @@ class ToolModel:
         mean = used.mean(axis=0)
         kernel = _kernel(len(examples), len(terms), rows, places, values)
         kernel[np.diag_indices(len(examples))] += REGULARISATION
-        weights = np.linalg.solve(kernel, (used - mean).astype(np.float64))
+        weights = _weights(np.linalg.inv(kernel), (used - mean).astype(np.float64))
         uses = np.zeros((len(keys), len(tools)), np.bool_)
         for at, one in enumerate(keys):
             uses[at, [column[tool] for tool in one.tools]] = True
@@ -172,8 +176,10 @@ class ToolModel:
         alike = np.bincount(self._rows, self._values * asked[self._places], minlength=self.examples)
         probable = np.clip(self._mean + alike @ self._weights, LEAST, MOST)
         votes = np.bincount(self._family, self._vote * alike**NEARNESS, minlength=len(self._families))
+        nearest = min(1.0, float(alike.max()))
         return Needs(
-            near=float(alike.max()) * math.sqrt(known / (known + unknown)),
+            near=nearest * math.sqrt(known / (known + unknown)),
+            alike=nearest,
             probable={tool: float(p) for tool, p in zip(self._tools, probable, strict=True)},
             votes={one: float(vote) for one, vote in zip(self._families, votes, strict=True) if vote > 0.0},
         )
@@ -182,24 +188,24 @@ class ToolModel:
 def combined(found: Sequence[tuple[Needs, int]]) -> Needs | None:
     """Return what several models say together, each given with the number of its examples; None for none.
 
-    A model counts by its examples and by its nearness, so that one of other tasks does not. A tool that it does not
-    know is improbable by it.
+    Of the models that know a tool, each counts by its examples and by its nearness, so that one of other tasks does
+    not; and a tool that only models of other tasks know is less probable.
     """
     if not found:
         return None
     near = max(needs.near for needs, _ in found)
     if near <= 0.0:
         return None
-    weights = [count * (needs.near / near) ** NEARNESS for needs, count in found]
-    total = sum(weights)
     probable: dict[bytes, float] = {}
     for tool in sorted({tool for needs, _ in found for tool in needs.probable}):
-        sums = (weight * needs.probable.get(tool, LEAST) for (needs, _), weight in zip(found, weights, strict=True))
-        probable[tool] = sum(sums) / total
+        knowing = [(needs.probable[tool], needs.near / near, count) for needs, count in found if tool in needs.probable]
+        weights = [count * nearness**NEARNESS for _, nearness, count in knowing]
+        mean = sum(p * weight for (p, _, _), weight in zip(knowing, weights, strict=True)) / sum(weights)
+        probable[tool] = max(LEAST, mean * max(nearness for _, nearness, _ in knowing))
     votes = Counter[Family]()
     for needs, _ in found:
         votes.update(needs.votes)
-    return Needs(near, probable, votes)
+    return Needs(near, max(needs.alike for needs, _ in found), probable, votes)
 
 
 def _texts(examples: Sequence[Example]) -> tuple[Numbers, Floats, Numbers, Numbers, Floats]:
@@ -226,6 +232,20 @@ def _kernel(examples: int, terms: int, rows: Numbers, places: Numbers, values: F
     kernel = (texts @ texts.T).astype(np.float64)
     kernel[np.diag_indices(examples)] = np.bincount(rows, values * values, minlength=examples)
     return kernel
+
+
+def _weights(inverse: NDArray[Any], used: NDArray[Any]) -> NDArray[Any]:
+    """Return the weights of examples, given the inverse of the kernel and by how much each is above the mean.
+
+    Regularisation draws predictions towards the mean; how much, the predictions of each example by the others tell
+    (Rifkin and Lippert, "Notes on regularized least squares", 2007), and the weights are raised by it.
+    """
+    weights = inverse @ used
+    by_others = used - weights / np.diag(inverse)[:, None]
+    explained = float((by_others * by_others).sum())
+    raised = float((by_others * used).sum()) / explained if explained > 0.0 else 1.0
+    raised_weights: NDArray[Any] = weights * min(MOST_RAISED, max(1.0, raised))
+    return raised_weights
 
 
 def _split(joined: bytes, size: int) -> list[bytes]:
