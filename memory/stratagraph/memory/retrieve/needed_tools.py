@@ -18,14 +18,15 @@ from stratagraph.memory.learning.competence.skills import skill_name
 from stratagraph.memory.learning.needs.model import LEAST, NEARNESS, Needs, ToolModel, combined
 from stratagraph.memory.learning.needs.stage import said_terms
 from stratagraph.memory.learning.plans.plan_graphs import plan_id
-from stratagraph.memory.plans.composing import Part, composed_record, parts_for
+from stratagraph.memory.learning.procedures.effects import Effect
+from stratagraph.memory.plans.composing import Part, composed_record, parts_for, tools_by_step
 from stratagraph.memory.retrieve.candidates import Candidate, Why
 from stratagraph.memory.retrieve.fuse import Scored
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.weights import (
-    BETTER,
     FAMILIAR,
     FAMILIAR_AMONG_ALL,
+    FITS,
     NEEDED,
     SAME_TOOLS,
     STRONG_ENOUGH,
@@ -220,7 +221,8 @@ async def _composed(
 ) -> Composed | None:
     """Return a plan composed of known procedures; None where one of them is as good, or a needed tool is in none.
 
-    A set of tools whose skill or plan was retracted is not composed again.
+    Tools that change state decide: a plan of others alone is no answer to a task, however probable these are. A set of
+    tools whose skill or plan was retracted is not composed again.
     """
     names = {key: name for name, key in keys.items()}
     needed = _needed(needs)
@@ -228,7 +230,9 @@ async def _composed(
         return None
     known = [frozenset(keys[name] for name in tools_used(one.payload or {}, one.type)) for one in records.values()]
     likelihood = needs.likelihood(needed)
-    if needed in known or likelihood - max(map(needs.likelihood, known), default=-math.inf) <= BETTER:
+    if needed in known or max(map(needs.likelihood, known), default=-math.inf) >= likelihood + FITS:
+        return None
+    if not any(keys[name] in needed for record in records.values() for name in _acting(record)):
         return None
     tenant = reader.caller.tenant
     if await refused_for(reader.connection, reader.caller, _handles(tenant, [names[one] for one in needed])):
@@ -244,6 +248,18 @@ async def _composed(
     confidence = math.exp(likelihood) * min(part.record.confidence for part in parts)
     record = composed_record(tenant, parts, confidence=confidence)
     return Composed(record=record, parts=tuple(parts), why=Why())
+
+
+def _acting(record: MemoryRecord) -> set[str]:
+    """Return the tools of a procedure that change state, or of which is not known that they do not."""
+    payload = record.payload or {}
+    steps = [*payload.get("recipe", ()), *payload.get("nodes", ())]
+    passive = {Effect.READS.value, Effect.INTERNAL.value}
+    return {
+        tool
+        for step, tool in zip(steps, tools_by_step(record), strict=True)
+        if tool is not None and step.get("effect") not in passive
+    }
 
 
 def _handles(tenant: Tenant, tools: Sequence[str]) -> list[bytes]:

@@ -103,6 +103,8 @@ LEAST_QUOTED = 4  # words by which a long event is recognised; examples
 # Learned procedures, by the tools that a task needs (`learning/needs/model.py` has the weights of the model).
 FAMILIAR = 0.17  # least nearness by known words, where only procedures are asked for; learning
 FAMILIAR_AMONG_ALL = 0.2  # least nearness by all words, where other records may answer too; learning, recall
-NEEDED = 0.5  # least probability of a tool of a composed plan
-BETTER = 0.1  # by which the log likelihood of a composed plan is above that of each known procedure; learning
+NEEDED = 0.4  # least probability of a tool of a composed plan; learning
+FITS = (
+    0.2  # by which the log likelihood of a known procedure is above that of a plan which is not composed then; learning
+)
 SAME_TOOLS = 0.5  # share of its words that a procedure keeps after a better one with the same tools; learning
