@@ -16,7 +16,7 @@ from stratagraph.memory.learning.stage import LearningBatch, Stage, StageReport
 from stratagraph.memory.learning.stages import build_stages
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 
-STAGES = {"compression", "structural-facts", "competence", "plans"}
+STAGES = {"compression", "structural-facts", "competence", "plans", "needs"}
 
 
 async def lived(memory: Memory, thread: str, calls: list[dict[str, Any]], environment: dict[str, Any]) -> None:

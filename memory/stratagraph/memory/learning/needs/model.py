@@ -1,10 +1,11 @@
 """Which tools a task needs, by its words: a model made of kept examples, and what it says of a question. No I/O.
 
 The model is regularised least squares, of each tool on the words of all tasks (Rifkin, Yeo and Poggio, "Regularized
-least-squares classification", 2003). Words count by 1 + log of their frequency times their rarity, and texts have
-length 1. It follows from the set of examples alone: in whatever order or batches these came, the model is the same,
-and without an example it is the model of the others. What it says of each tool carries over to combinations of tools
-that no example has. Beside it, the examples near to a question vote for the sets of tools that they used.
+least-squares classification", 2003). Words count by 1 + log of their frequency times their rarity, texts have length 1,
+and an example counts by its outcome. The model follows from the set of examples alone: in whatever order or batches
+these came, it is the same, and without an example it is the model of the others. What it says of each tool carries over
+to combinations of tools that no example has. Beside it, the examples near to a question vote for the sets of tools that
+they used.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ REGULARISATION = 0.2  # lambda of least squares, beside a kernel of texts of len
 MOST_RAISED = 2.0  # factor by which predictions are raised against the regularisation
 LEAST, MOST = 0.02, 0.98  # bounds of the probability of a tool
 NEARNESS = 3.0  # power by which the nearness of an example counts when it votes
-VOTES_SHARE = 0.35  # weight of the logarithm of the votes beside the likelihood of a set of tools
+VOTES_SHARE = 0.5  # weight of the logarithm of the votes beside the likelihood of a set of tools
 NO_VOTE = 1e-4  # added to the votes, so that a set without any is not excluded
 VOTE = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.1}  # a failed task still shows what it asked for
 MAX_TERMS = 400  # different words of one task that count, the most frequent
@@ -80,7 +81,7 @@ class ToolModel:
         self._places: Numbers = arrays["places"]  # of these terms
         self._values: Floats = arrays["values"]
         self._weights: Floats = arrays["weights"]  # examples by tools
-        self._mean: Floats = arrays["mean"]  # share of the examples that used each tool
+        self._mean: Floats = arrays["mean"]  # share of the examples that used each tool, by their weights
         self._family: Numbers = arrays["family"]  # of each example
         self._vote: Floats = arrays["vote"]  # weight of each example, by its outcome
         self._tools = _split(arrays["tools"].tobytes(), KEY_BYTES)
@@ -120,10 +121,11 @@ class ToolModel:
                 keys.append(one)
             family[row] = families[one.tools]
         terms, rarity, rows, places, values = _texts(examples)
-        mean = used.mean(axis=0)
+        votes = np.array([VOTE[one.outcome] for one in examples], np.float32)
+        mean = np.average(used, axis=0, weights=votes)
         kernel = _kernel(len(examples), len(terms), rows, places, values)
-        kernel[np.diag_indices(len(examples))] += REGULARISATION
-        weights = _weights(np.linalg.inv(kernel), (used - mean).astype(np.float64))
+        kernel[np.diag_indices(len(examples))] += REGULARISATION / votes  # weighted least squares
+        weights = _weights(np.linalg.inv(kernel), (used - mean).astype(np.float64), votes)
         uses = np.zeros((len(keys), len(tools)), np.bool_)
         for at, one in enumerate(keys):
             uses[at, [column[tool] for tool in one.tools]] = True
@@ -135,9 +137,9 @@ class ToolModel:
                 "places": places,
                 "values": values,
                 "weights": weights.astype(np.float32),
-                "mean": mean,
+                "mean": mean.astype(np.float32),
                 "family": family,
-                "vote": np.array([VOTE[one.outcome] for one in examples], np.float32),
+                "vote": votes,
                 "tools": np.frombuffer(b"".join(tools), np.uint8),
                 "uses": uses,
                 "skills": np.frombuffer(b"".join(one.skill for one in keys), np.uint8),
@@ -234,7 +236,7 @@ def _kernel(examples: int, terms: int, rows: Numbers, places: Numbers, values: F
     return kernel
 
 
-def _weights(inverse: NDArray[Any], used: NDArray[Any]) -> NDArray[Any]:
+def _weights(inverse: NDArray[Any], used: NDArray[Any], votes: Floats) -> NDArray[Any]:
     """Return the weights of examples, given the inverse of the kernel and by how much each is above the mean.
 
     Regularisation draws predictions towards the mean; how much, the predictions of each example by the others tell
@@ -242,8 +244,8 @@ def _weights(inverse: NDArray[Any], used: NDArray[Any]) -> NDArray[Any]:
     """
     weights = inverse @ used
     by_others = used - weights / np.diag(inverse)[:, None]
-    explained = float((by_others * by_others).sum())
-    raised = float((by_others * used).sum()) / explained if explained > 0.0 else 1.0
+    explained = float((votes @ (by_others * by_others)).sum())
+    raised = float((votes @ (by_others * used)).sum()) / explained if explained > 0.0 else 1.0
     raised_weights: NDArray[Any] = weights * min(MOST_RAISED, max(1.0, raised))
     return raised_weights
 
