@@ -16,6 +16,7 @@ from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.capture.new_records import stored_times
 from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.memory.revise.in_place import entity_mention
 from stratagraph.memory.revise.request import Unmerge
@@ -196,6 +197,10 @@ class UndoBatch:
                     terms=before.terms if is_renamed else None,
                     payload=orjson.dumps(payload).decode(),
                     provenance=orjson.dumps(before.provenance).decode(),
+                    interpretation=None
+                    if before.interpretation is None
+                    else orjson.dumps(before.interpretation).decode(),
+                    named_times=stored_times(before.interpretation) if record.type is MemoryType.EPISODIC else None,
                     learned_state=None if before.learned_state is None else orjson.dumps(before.learned_state).decode(),
                     is_revision=payload != record.payload or state is not None,
                 )

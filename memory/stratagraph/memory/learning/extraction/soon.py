@@ -1,0 +1,147 @@
+"""Reading soon: a language model reads new texts within seconds of their capture. See docs/learning.md.
+
+What is read so belongs to a run of its own kind, which is reported and undone like one of consolidation. It ends after
+a while, or when somebody undoes it, and the next text begins another one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import structlog
+
+from stratagraph.memory.learning.extraction.extractor import ExtractorUnavailable
+from stratagraph.memory.learning.extraction.limits import Budget, Limits
+from stratagraph.memory.learning.extraction.queueing import NAME
+from stratagraph.memory.learning.extraction.reader import Reading, TextReader
+from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter
+from stratagraph.store.learning.runs import (
+    StoredRun,
+    begin_run,
+    end_soon_run,
+    finish_soon_reports,
+    spent_soon,
+    unfinished_run,
+)
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.postgres.database import Database, Role
+
+SETTLE = timedelta(seconds=2)  # for which a text waits for its neighbours, so that one request reads all of them
+SHARE = 0.5  # of the limits of a run; the rest is left to the run, which reads more texts with each request
+RUN = timedelta(minutes=10)  # after which a run ends, so that there are few of them and each can be undone soon
+STEPS = 20  # claims of one turn
+TURN_S = 60.0  # after which a turn begins no further step
+ATTEMPTS = 1  # at one request; the texts are tried again by a later turn, and their state shows it
+FIRST_PAUSE = timedelta(seconds=5)  # after an endpoint did not answer; doubles with each attempt
+LONGEST_PAUSE = timedelta(minutes=10)
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoonDone:
+    """What one turn did, as counts, and whether texts may be left that are due."""
+
+    counts: Counter[str]
+    more: bool
+
+
+class ReadingSoon:
+    """Reads texts as soon as they have waited for their neighbours. One server does so at a time."""
+
+    def __init__(
+        self, database: Database, clock: Clock, reader: TextReader, writer: GroupWriter, *, limits: Limits
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._reader = reader
+        self._writer = writer
+        self._limits = limits.shared(SHARE)
+
+    async def turn(self, now: datetime) -> SoonDone:
+        """Read the texts that are due at `now`, in bounded steps.
+
+        Raises ExtractorUnavailable if the endpoint does not answer; the texts are tried again later.
+        """
+        await self._end_run(now)
+        due = now - SETTLE
+        if self._limits.is_nothing or not await self._reader.waiting(due, most=1):
+            return SoonDone(counts=Counter(), more=False)
+        budgets = await self._budgets(now)
+        counts: Counter[str] = Counter()
+        began = time.monotonic()
+        for _ in range(STEPS):
+            if time.monotonic() - began > TURN_S:
+                break
+            spent = [tenant for tenant, budget in budgets.items() if budget.is_spent]
+            claim = await self._reader.claim(now, due=due, spent=spent)
+            if claim is None:
+                return SoonDone(counts=counts, more=False)
+            budget = budgets.setdefault(claim.group.tenant, Budget.left(self._limits))
+            reading = Reading(
+                self._writer,
+                await self._run(),
+                claim,
+                budget,
+                replace(budget),
+                next_try=now + FIRST_PAUSE,
+                attempts=ATTEMPTS,
+            )
+            try:
+                done = await self._reader.read(reading)
+            except ExtractorUnavailable as error:
+                await self._unanswered(reading, error)
+                raise
+            counts.update(_counts(done))
+        return SoonDone(counts=counts, more=True)
+
+    async def _budgets(self, now: datetime) -> dict[int, Budget]:
+        """Return what is left to each tenant that has spent something within the interval of a run."""
+        async with self._database.background(Role.JOBS) as connection:
+            spent = await spent_soon(connection, NAME, since=now - self._limits.interval)
+        return {tenant: Budget.left(self._limits, costs) for tenant, costs in spent.items()}
+
+    async def _run(self) -> StoredRun:
+        """Return the open run of texts that are read soon, after beginning one if there is none."""
+        async with self._database.background(Role.JOBS) as connection:
+            run = None
+            while run is None:
+                run = await unfinished_run(connection, is_soon=True) or await begin_run(
+                    connection, new_id(), stages=[NAME], at=self._clock.now(), is_soon=True
+                )
+        return run
+
+    async def _end_run(self, now: datetime) -> None:
+        """End the open run if it began long ago."""
+        async with self._database.background(Role.JOBS) as connection:
+            run = await unfinished_run(connection, is_soon=True)
+            if run is not None and run.began_at + RUN <= now:
+                await end_soon_run(connection, run.id, at=now)
+            await finish_soon_reports(connection, at=now)
+
+    async def _unanswered(self, reading: Reading, error: ExtractorUnavailable) -> None:
+        """Return texts about which the endpoint did not answer, from the second time on to be read one by one."""
+        attempts = reading.claim.attempts
+        pause = min(FIRST_PAUSE * 2.0 ** min(attempts - 1, 20), LONGEST_PAUSE)
+        await self._reader.give_back(
+            reading,
+            "the endpoint did not answer",
+            until=self._clock.now() + pause,
+            has_failed=True,
+            is_alone=attempts > 1,
+        )
+
+
+def _counts(done: FollowedUp) -> Counter[str]:
+    report = done.report
+    costs = {unit: int(amount) for unit, amount in report.cost.items()}
+    return Counter(
+        texts_read=report.inputs,
+        records_learned=report.outputs,
+        records_merged=report.merges,
+        set_aside=done.set_aside,
+        **costs,
+    )
