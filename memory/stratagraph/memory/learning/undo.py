@@ -86,12 +86,12 @@ class UndoBatch:
         created = [one for one in logged if one.is_created]
         if created and created[0].type is not MemoryType.ENTITY:
             return await self._retract([one for one in created if one.type is not MemoryType.ENTITY], {})
+        relations = await next_relations(self.connection, tenant, self.run, self.groups, limit=BATCH)
+        if relations:  # before the entities, which count as used while a relation of the run leads to them
+            return await self._undo_relations(relations)
         if created:
             used = await used_entities(self.connection, tenant, self.run, [one.id for one in created])
             return await self._retract(created, dict.fromkeys(used, Kept.USED))
-        relations = await next_relations(self.connection, tenant, self.run, self.groups, limit=BATCH)
-        if relations:
-            return await self._undo_relations(relations)
         return await self._restore(logged) if logged else 0
 
     async def _unmerge(self, entity: LoggedRecord) -> int:

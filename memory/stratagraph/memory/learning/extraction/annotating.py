@@ -24,7 +24,7 @@ from stratagraph.memory.learning.learner import Learner
 from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.memory.secrets.masking import holds_mask, masked_text
 from stratagraph.store.audit.events import AuditEvent, write_audit
-from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState, SourceKind
@@ -76,7 +76,7 @@ async def annotate(learner: Learner, read: Read, ids: Collection[UUID], *, model
     edits = [
         edit
         for draft, record in zip(drafts, present, strict=True)
-        if (edit := _edit(tenant, record, _surfaces(writes, names, draft), read, model)) is not None
+        if (edit := _edit(learner.caller, record, _surfaces(writes, names, draft), read, model)) is not None
     ]
     writes.changes += await update_records(learner.connection, learner.directory, tenant, edits, at=writes.at)
     events = [
@@ -123,19 +123,20 @@ def _surfaces(writes: WriteSet, names: Names, draft: Draft) -> list[dict[str, An
 
 
 def _edit(
-    tenant: Tenant, record: MemoryRecord, surfaces: Sequence[Mapping[str, Any]], read: Read, model: str
+    caller: Caller, record: MemoryRecord, surfaces: Sequence[Mapping[str, Any]], read: Read, model: str
 ) -> Edit | None:
     """Return the edit that adds what was read to the interpretation of a record; None if it adds nothing."""
+    author, key = caller.trust.actor, caller.tenant.index_key
     before: dict[str, Any] = record.interpretation or {}
     own = list(before.get("topical_labels") or ())
     labels = [
         label
         for label in read.labels.get(record.id, ())
-        if label not in {one.casefold() for one in own} and not masked_text(label, tenant.index_key)[1]
+        if label not in {one.casefold() for one in own} and not masked_text(label, key)[1]
     ][: max(MAX_LABELS - len(own), 0)]
     known = {(one["words"], one["start"]) for one in before.get("named_times") or ()}
     times = [
-        {**stored, "by": "model"}
+        {**stored, "by": author}
         for one in read.times.get(record.id, ())[:MAX_TIMES]
         if ((stored := time_to_store(one))["words"], stored["start"]) not in known
     ]

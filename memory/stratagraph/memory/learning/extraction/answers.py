@@ -160,7 +160,7 @@ class _Of(Protocol):
     def item(self) -> int: ...
 
 
-O = TypeVar("O", bound=_Of)
+Said = TypeVar("Said", bound=_Of)
 T = TypeVar("T")
 
 
@@ -169,7 +169,7 @@ class _Refused(Exception):
 
 
 def _collected(
-    found: Sequence[O], part: Sequence[Item], checked: Callable[[O, Item], T | None]
+    found: Sequence[Said], part: Sequence[Item], checked: Callable[[Said, Item], T | None]
 ) -> tuple[dict[UUID, tuple[T, ...]], int]:
     """Return what `checked` makes of each thing, by record and each once, and the number of those that it refuses.
 

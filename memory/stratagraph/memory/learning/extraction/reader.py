@@ -157,14 +157,18 @@ class TextReader:
         except NotToBeSent:  # what is too sensitive is not claimed again; what was erased is not queued
             report = await self.give_back(reading, "erased, or too sensitive by now", until=reading.next_try)
         except RunEnded:
-            async with self._database.background(Role.JOBS) as connection:
-                await release_texts(connection, reading.claim, reading.claim.records)
+            await self.release(reading.claim)
             report = StageReport()
         except Exception as error:
             if is_outage(error):
                 raise
             return await self.fail(reading, error)
         return FollowedUp(reading.claim.group, report)
+
+    async def release(self, claim: Claim) -> None:
+        """Give a claim back as if it had not been made."""
+        async with self._database.background(Role.JOBS) as connection:
+            await release_texts(connection, claim, claim.records)
 
     async def _read(self, reading: Reading) -> StageReport:
         claim = reading.claim

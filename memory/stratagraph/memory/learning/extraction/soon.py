@@ -6,12 +6,13 @@ a while, or when somebody undoes it, and the next text begins another one.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-
-import structlog
+from uuid import UUID
 
 from stratagraph.memory.learning.extraction.extractor import ExtractorUnavailable
 from stratagraph.memory.learning.extraction.limits import Budget, Limits
@@ -27,6 +28,7 @@ from stratagraph.store.learning.runs import (
     unfinished_run,
 )
 from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres.database import Database, Role
 
@@ -38,7 +40,8 @@ TURN_S = 60.0  # after which a turn begins no further step
 ATTEMPTS = 1  # at one request; the texts are tried again by a later turn, and their state shows it
 FIRST_PAUSE = timedelta(seconds=5)  # after an endpoint did not answer; doubles with each attempt
 LONGEST_PAUSE = timedelta(minutes=10)
-_log = structlog.get_logger(__name__)
+LATER = timedelta(minutes=1)  # after which texts are tried again that did not fit into the budget, or changed
+MOST_UNANSWERED = 1_000  # claims without an answer that are remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,8 @@ class ReadingSoon:
         self._reader = reader
         self._writer = writer
         self._limits = limits.shared(SHARE)
+        self._answers = 0  # of the endpoint, since this process began
+        self._unanswered: dict[UUID, int] = {}  # the first record of claims without one, and how many there were then
 
     async def turn(self, now: datetime) -> SoonDone:
         """Read the texts that are due at `now`, in bounded steps.
@@ -87,14 +92,21 @@ class ReadingSoon:
                 claim,
                 budget,
                 replace(budget),
-                next_try=now + FIRST_PAUSE,
+                next_try=now + LATER,
                 attempts=ATTEMPTS,
             )
             try:
                 done = await self._reader.read(reading)
-            except ExtractorUnavailable as error:
-                await self._unanswered(reading, error)
+            except ExtractorUnavailable:
+                await self._leave(reading)
                 raise
+            except asyncio.CancelledError:  # the server stops, and another one need not wait for the lease to run out
+                with contextlib.suppress(StoreUnavailable):
+                    await asyncio.shield(self._reader.release(claim))
+                raise
+            if done.report.inputs:
+                self._answers += 1
+                self._unanswered.pop(claim.records[0], None)
             counts.update(_counts(done))
         return SoonDone(counts=counts, more=True)
 
@@ -122,17 +134,24 @@ class ReadingSoon:
                 await end_soon_run(connection, run.id, at=now)
             await finish_soon_reports(connection, at=now)
 
-    async def _unanswered(self, reading: Reading, error: ExtractorUnavailable) -> None:
-        """Return texts about which the endpoint did not answer, from the second time on to be read one by one."""
-        attempts = reading.claim.attempts
+    async def _leave(self, reading: Reading) -> None:
+        """Return texts about which the endpoint did not answer.
+
+        If it has answered about others since it did not answer about these before, one of these may be the reason: they
+        are read one by one then.
+        """
+        first, attempts = reading.claim.records[0], reading.claim.attempts
         pause = min(FIRST_PAUSE * 2.0 ** min(attempts - 1, 20), LONGEST_PAUSE)
         await self._reader.give_back(
             reading,
             "the endpoint did not answer",
             until=self._clock.now() + pause,
             has_failed=True,
-            is_alone=attempts > 1,
+            is_alone=self._unanswered.get(first, self._answers) < self._answers,
         )
+        if len(self._unanswered) > MOST_UNANSWERED:
+            self._unanswered.clear()
+        self._unanswered[first] = self._answers
 
 
 def _counts(done: FollowedUp) -> Counter[str]:

@@ -132,7 +132,8 @@ learning_relation = Table(
     ForeignKeyConstraint(["tenant", "relation"], ["relation.tenant", "relation.id"], ondelete="CASCADE"),
     Index("learning_relation_relation_ix", "tenant", "relation"),
 )
-# The texts that a language model is to read or has read. A row stays once its text was read, so that none is read twice.
+
+# The texts that a language model is to read or has read. A row stays then, so that no text is read twice.
 extraction = Table(
     "extraction",
     metadata,
