@@ -13,12 +13,14 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
+import psycopg
 import pytest
 from fix_endpoint import Reply
 from fix_extractor import ModelServer, completion, found_in, items_of, model_server
 from fix_jobs import learn, learning_with_follow_ups_of, resources_of
 from fix_learning import runs_of
 from fix_memory import Memory, trust_of
+from fix_upgrades import set_back
 
 from stratagraph.consolidation.jobs.interpret_captures import InterpretCaptures
 from stratagraph.consolidation.registry import build_jobs
@@ -36,6 +38,7 @@ from stratagraph.store.learning.extraction import ReadingState, TextReading
 from stratagraph.store.model.enums import RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.migrating import migrate
 
 AUTHOR = "consolidation/semantic-extractor"
 
@@ -161,8 +164,9 @@ async def test_a_turn_is_read_with_the_next_turn_of_the_job(told: Memory, model:
 async def test_neighbours_are_read_together_and_those_before_help_to_understand(
     told: Memory, model: ModelServer
 ) -> None:
-    first = await tell(told, "Ann lives in Oslo", "Bob likes tea")
     await tell(told, "Cy works at Initech", thread="other")
+    told.clock.forward(timedelta(seconds=1))
+    first = await tell(told, "Ann lives in Oslo", "Bob likes tea")
     await read(told, model)
     assert [[item["text"] for item in items_of(body)] for body in model.bodies] == [
         ["Ann lives in Oslo", "Bob likes tea"],
@@ -238,6 +242,15 @@ async def test_reading_soon_uses_half_of_the_limits_and_the_run_what_that_leaves
     assert len(model.bodies) == 4
     told.clock.forward(timedelta(hours=7))
     assert (await read(told, model, limits=limits))["requests"] == 2
+
+
+async def test_new_texts_do_not_wait_for_a_long_queue(told: Memory, model: ModelServer) -> None:
+    for number in range(5):
+        await tell(told, f"Ann likes old{number}", thread=f"t{number}")
+        told.clock.forward(timedelta(seconds=1))
+    await tell(told, "Ann likes news", thread="new")
+    await read(told, model, limits=Limits(requests=2))
+    assert model.texts == ["Ann likes news"]
 
 
 async def test_a_model_adds_to_what_was_stated_and_overrules_nothing(told: Memory, model: ModelServer) -> None:
@@ -370,7 +383,7 @@ async def test_a_text_that_spoils_answers_does_not_keep_its_neighbours_from_bein
     assert (await read(told, model))["texts_read"] == 0
     told.clock.forward(timedelta(minutes=2))
     assert (await read(told, model))["texts_read"] == 2
-    assert [one[:3] for one in await stated(told)] == [("Ann", "likes", "tea"), ("Bob", "likes", "tea")]
+    assert {one[0] for one in await stated(told)} == {"Ann", "Bob"}
     states = [state for turn in turns if (state := await state_of(told, turn)) is not None]
     assert [one.state for one in states] == [ReadingState.DONE, ReadingState.SET_ASIDE, ReadingState.DONE]
 
@@ -396,14 +409,15 @@ async def test_texts_about_which_only_the_endpoint_never_answers_are_read_alone(
     told: Memory, model: ModelServer
 ) -> None:
     await tell(told, "Ann likes tea", "poison")
-    await tell(told, "Bob likes tea", thread="other")
 
     def fault(body: dict[str, Any]) -> Reply | None:
         return Reply(503) if any("poison" in item["text"] for item in items_of(body)) else None
 
     model.fault = fault
     async with reading(told, model) as soon:
-        for _ in range(6):
+        for number in range(6):
+            if number == 1:
+                await tell(told, "Bob likes tea", thread="other")
             told.clock.forward(timedelta(minutes=11))
             try:
                 await soon.turn(told.clock.now())
@@ -576,3 +590,24 @@ async def test_the_job_looks_for_new_texts_every_few_seconds(told: Memory, model
         told.clock.forward(SETTLE)
         done = await job.run_once(told.clock.now())
         assert (done.counts["texts_read"], done.pause_s) == (1, job.config.interval_s)
+
+
+async def test_an_upgrade_keeps_which_texts_were_read(memory: Memory, model: ModelServer, database_url: str) -> None:
+    read_before = await tell(memory, "Ann likes tea", "Bob likes tea", thread="read")
+    waiting = await tell(memory, "Cy likes tea", thread="waiting")
+    for thread in ("read", "waiting"):
+        await memory.remember(SourceKind.OUTCOME, {"thread_id": thread, "outcome_status": "success"})
+    set_back(database_url)
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "INSERT INTO extraction"
+            " (tenant, episode, scope, sensitivity, state, part, attempts, queued_at, next_try_at) SELECT v.tenant, v.episode, r.scope, r.sensitivity, CASE WHEN v.record = %s THEN 1 ELSE 2 END, 0,"
+            " 0, now(), '2026-01-01' FROM episode_event v JOIN record r ON r.tenant = v.tenant AND r.id = v.episode"
+            " WHERE v.position = (SELECT min(position) FROM episode_event e WHERE e.episode = v.episode)",
+            (waiting[0],),
+        )
+    migrate(database_url)
+    states = {row["record"]: row["state"] for row in await memory.rows("SELECT record, state FROM extraction")}
+    assert [states[id_] for id_ in (*read_before, *waiting)] == [2, 2, 1]
+    await read(memory, model)
+    assert model.texts == ["Cy likes tea"]

@@ -39,7 +39,8 @@ class NamedTime:
 class TextReading:
     state: ReadingState = strawberry.field(description="Whether the text was read.")
     attempts: int = strawberry.field(
-        description="Number of attempts at the text, or at the present part of a long one, with the one that succeeded."
+        description="Number of attempts at the text, or at the present part of a long one, with the one that succeeded;"
+        " from 0."
     )
     next_try_at: datetime | None = strawberry.field(
         description="Instant in UTC at which the next attempt may begin; null once the text was read. It may be past"

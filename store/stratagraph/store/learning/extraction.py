@@ -88,14 +88,15 @@ async def claim_texts(
     below: Sensitivity | None,
     now: datetime,
     due: datetime | None = None,
+    newest: bool = False,
     characters: int,
     spent: Collection[int] = (),
 ) -> Claim | None:
     """Lease the text that has waited longest, with others of its episode; None if none has waited since `due`.
 
-    The others may have come later, up to `now`, which is the default of `due`. Together they have about `characters`,
-    unless the first one alone has more. Only texts below the level `below` are claimed; None bounds nothing. Read over
-    all tenants except `spent`.
+    With `newest`, it is the text that has waited shortest, since `due` at the latest. The others may have come later,
+    up to `now`, which is the default of `due`. Together they have about `characters`, unless the first one alone has
+    more. Only texts below the level `below` are claimed; None bounds nothing. Read over all tenants except `spent`.
     """
     rows = await fetch(
         connection,
@@ -104,6 +105,7 @@ async def claim_texts(
         below=_bound(below),
         now=now,
         due=now if due is None else due,
+        newest=newest,
         characters=characters,
         most=MOST_TEXTS - 1,
         spent=sorted(spent),

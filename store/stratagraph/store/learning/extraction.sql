@@ -1,11 +1,17 @@
 -- claim_texts --
--- Lease the text that has waited longest, is due at :due and below the level :below, of no tenant of :spent, and with it
--- the other texts of its episode that may be read now, up to :most of them and about :characters together.
+-- Lease the text that has waited longest, or with :newest shortest, is due at :due, and is of no tenant of :spent.
+-- With it the other texts of its episode are leased that may be read now, at most :most, of about :characters together.
 -- A text that failed with others, or over which a process died, is leased alone.
-WITH head AS (
+WITH oldest AS (
   SELECT x.*, length(r.text) AS size FROM extraction x JOIN record r ON r.tenant = x.tenant AND r.id = x.record
-  WHERE {claimable} AND x.next_try_at <= :due AND x.tenant <> ALL(CAST(:spent AS bigint[]))
+  WHERE NOT :newest AND {claimable} AND x.next_try_at <= :due AND x.tenant <> ALL(CAST(:spent AS bigint[]))
   ORDER BY x.next_try_at, x.queued_at, x.tenant, x.record LIMIT 1 FOR UPDATE OF x SKIP LOCKED
+), newest AS (
+  SELECT x.*, length(r.text) AS size FROM extraction x JOIN record r ON r.tenant = x.tenant AND r.id = x.record
+  WHERE :newest AND {claimable} AND x.next_try_at <= :due AND x.tenant <> ALL(CAST(:spent AS bigint[]))
+  ORDER BY x.next_try_at DESC, x.queued_at DESC LIMIT 1 FOR UPDATE OF x SKIP LOCKED
+), head AS (
+  SELECT * FROM oldest UNION ALL SELECT * FROM newest
 ), near AS (
   SELECT x.*, length(r.text) AS size FROM head h
   JOIN extraction x ON x.tenant = h.tenant AND x.episode = h.episode AND x.scope = h.scope

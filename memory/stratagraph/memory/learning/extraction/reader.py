@@ -131,8 +131,18 @@ class TextReader:
         async with self._database.background(Role.JOBS) as connection:
             return await count_waiting(connection, below=self._below, now=now, most=most)
 
-    async def claim(self, now: datetime, *, spent: Collection[int], due: datetime | None = None) -> Claim | None:
-        """Claim the texts that have waited longest, of no tenant of `spent`; None if none has waited since `due`."""
+    async def claim(self, now: datetime, *, spent: Collection[int]) -> Claim | None:
+        """Claim the texts that have waited longest, of no tenant of `spent`; None if there are none."""
+        return await self._claim(now, now, spent, newest=False)
+
+    async def claim_new(self, now: datetime, *, due: datetime, spent: Collection[int]) -> Claim | None:
+        """Claim the newest texts that wait since `due`, of no tenant of `spent`; None if there are none.
+
+        The newest come first so that new texts need not wait for a long queue, which the runs of consolidation read.
+        """
+        return await self._claim(now, due, spent, newest=True)
+
+    async def _claim(self, now: datetime, due: datetime, spent: Collection[int], *, newest: bool) -> Claim | None:
         async with self._database.background(Role.JOBS) as connection:
             return await claim_texts(
                 connection,
@@ -140,6 +150,7 @@ class TextReader:
                 below=self._below,
                 now=now,
                 due=due,
+                newest=newest,
                 characters=PART_CHARACTERS,
                 spent=spent,
             )

@@ -82,7 +82,7 @@ class ReadingSoon:
             if time.monotonic() - began > TURN_S:
                 break
             spent = [tenant for tenant, budget in budgets.items() if budget.is_spent]
-            claim = await self._reader.claim(now, due=due, spent=spent)
+            claim = await self._reader.claim_new(now, due=due, spent=spent)
             if claim is None:
                 return SoonDone(counts=counts, more=False)
             budget = budgets.setdefault(claim.group.tenant, Budget.left(self._limits))
@@ -119,11 +119,13 @@ class ReadingSoon:
     async def _run(self) -> StoredRun:
         """Return the open run of texts that are read soon, after beginning one if there is none."""
         async with self._database.background(Role.JOBS) as connection:
-            run = None
-            while run is None:
-                run = await unfinished_run(connection, is_soon=True) or await begin_run(
-                    connection, new_id(), stages=[NAME], at=self._clock.now(), is_soon=True
-                )
+            run = await unfinished_run(connection, is_soon=True)
+            if run is None:
+                at = self._clock.now()
+                await finish_soon_reports(connection, at=at)
+                while run is None:  # another server may have begun one, or ended it again
+                    run = await begin_run(connection, new_id(), stages=[NAME], at=at, is_soon=True)
+                    run = run or await unfinished_run(connection, is_soon=True)
         return run
 
     async def _end_run(self, now: datetime) -> None:
@@ -132,7 +134,6 @@ class ReadingSoon:
             run = await unfinished_run(connection, is_soon=True)
             if run is not None and run.began_at + RUN <= now:
                 await end_soon_run(connection, run.id, at=now)
-            await finish_soon_reports(connection, at=now)
 
     async def _leave(self, reading: Reading) -> None:
         """Return texts about which the endpoint did not answer.

@@ -1,43 +1,34 @@
 -- A language model reads each text soon after its capture, and no more only whole episodes that are closed.
 
-CREATE TABLE text_to_read (
-  tenant BIGINT NOT NULL,
-  record UUID NOT NULL,
-  episode UUID NOT NULL,
-  scope INTEGER NOT NULL,
-  sensitivity SMALLINT NOT NULL,
-  state SMALLINT NOT NULL,
-  part INTEGER NOT NULL,
-  attempts INTEGER NOT NULL,
-  is_alone BOOLEAN NOT NULL,
-  queued_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  next_try_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  owner TEXT,
-  lease_until TIMESTAMP WITH TIME ZONE DEFAULT '-infinity' NOT NULL,
-  CONSTRAINT text_to_read_pk PRIMARY KEY (tenant, record),
-  CONSTRAINT extraction_tenant_record_fk FOREIGN KEY (tenant, record) REFERENCES record (tenant, id) ON DELETE CASCADE,
-  CONSTRAINT extraction_tenant_scope_fk FOREIGN KEY (tenant, scope) REFERENCES scope (tenant, id),
-  CONSTRAINT extraction_state_ck CHECK (state BETWEEN 1 AND 3),
-  CONSTRAINT extraction_counts_ck CHECK (part >= 0 AND attempts >= 0)
-);
+DROP INDEX extraction_next_try_at_ix;
+
+ALTER TABLE extraction
+  DROP CONSTRAINT extraction_pk,
+  DROP CONSTRAINT extraction_tenant_episode_fk,
+  DROP CONSTRAINT extraction_state_ck,
+  ADD COLUMN record UUID,
+  ADD COLUMN is_alone BOOLEAN NOT NULL DEFAULT false;
+
+ALTER TABLE extraction ALTER COLUMN is_alone DROP DEFAULT;
 
 -- An episode of which some parts were read is read again from its beginning: its parts are not those of its records.
 
-INSERT INTO text_to_read (tenant, record, episode, scope, sensitivity, state, part, attempts, is_alone, queued_at, next_try_at)
-SELECT x.tenant, x.episode, x.episode, x.scope, x.sensitivity, x.state, 0, 0, false, x.queued_at, x.next_try_at
-FROM extraction x
-UNION ALL
-SELECT x.tenant, r.id, x.episode, x.scope, x.sensitivity, x.state, 0, 0, false, x.queued_at, x.next_try_at
+UPDATE extraction SET record = episode, part = 0, attempts = 0, lease_until = '-infinity';
+
+INSERT INTO extraction
+  (tenant, record, episode, scope, sensitivity, state, part, attempts, is_alone, queued_at, next_try_at)
+SELECT DISTINCT ON (x.tenant, r.id)
+  x.tenant, r.id, x.episode, x.scope, x.sensitivity, x.state, 0, 0, false, x.queued_at, x.next_try_at
 FROM extraction x
 JOIN episode_event v ON v.tenant = x.tenant AND v.episode = x.episode
 JOIN record r ON r.tenant = v.tenant AND r.id = v.record AND r.scope = x.scope AND r.sensitivity = x.sensitivity
-ON CONFLICT DO NOTHING;
+ORDER BY x.tenant, r.id, x.state DESC;
 
-DROP TABLE extraction;
-
-ALTER TABLE text_to_read RENAME TO extraction;
-
-ALTER TABLE extraction RENAME CONSTRAINT text_to_read_pk TO extraction_pk;
+ALTER TABLE extraction
+  ALTER COLUMN record SET NOT NULL,
+  ADD CONSTRAINT extraction_pk PRIMARY KEY (tenant, record),
+  ADD CONSTRAINT extraction_tenant_record_fk FOREIGN KEY (tenant, record) REFERENCES record (tenant, id) ON DELETE CASCADE,
+  ADD CONSTRAINT extraction_state_ck CHECK (state BETWEEN 1 AND 3);
 
 CREATE INDEX extraction_next_try_at_ix ON extraction (next_try_at, queued_at) WHERE state <> 2;
 
