@@ -416,9 +416,9 @@ async def test_texts_about_which_only_the_endpoint_never_answers_are_read_alone(
     model.fault = fault
     async with reading(told, model) as soon:
         for number in range(6):
-            if number == 1:
+            if number == 2:
                 await tell(told, "Bob likes tea", thread="other")
-            told.clock.forward(timedelta(minutes=11))
+            told.clock.forward(timedelta(seconds=2) if number % 2 else timedelta(minutes=11))
             try:
                 await soon.turn(told.clock.now())
             except ExtractorUnavailable:
@@ -601,9 +601,10 @@ async def test_an_upgrade_keeps_which_texts_were_read(memory: Memory, model: Mod
     with psycopg.connect(database_url) as connection:
         connection.execute(
             "INSERT INTO extraction"
-            " (tenant, episode, scope, sensitivity, state, part, attempts, queued_at, next_try_at) SELECT v.tenant, v.episode, r.scope, r.sensitivity, CASE WHEN v.record = %s THEN 1 ELSE 2 END, 0,"
-            " 0, now(), '2026-01-01' FROM episode_event v JOIN record r ON r.tenant = v.tenant AND r.id = v.episode"
-            " WHERE v.position = (SELECT min(position) FROM episode_event e WHERE e.episode = v.episode)",
+            " (tenant, episode, scope, sensitivity, state, part, attempts, queued_at, next_try_at)"
+            " SELECT r.tenant, r.id, r.scope, r.sensitivity, CASE WHEN EXISTS (SELECT FROM episode_event v"
+            " WHERE v.episode = e.id AND v.record = %s) THEN 1 ELSE 2 END, 0, 0, now(), '2026-01-01'"
+            " FROM episode e JOIN record r ON r.tenant = e.tenant AND r.id = e.id",
             (waiting[0],),
         )
     migrate(database_url)
