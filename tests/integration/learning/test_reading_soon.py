@@ -415,7 +415,7 @@ async def test_texts_about_which_only_the_endpoint_never_answers_are_read_alone(
 
     model.fault = fault
     async with reading(told, model) as soon:
-        for number in range(6):
+        for number in range(8):
             if number == 2:
                 await tell(told, "Bob likes tea", thread="other")
             told.clock.forward(timedelta(seconds=2) if number % 2 else timedelta(minutes=11))

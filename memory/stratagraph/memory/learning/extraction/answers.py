@@ -230,7 +230,8 @@ def _time(time: _Time, source: Item) -> NamedTime | None:
     read = time_words(words, source.at, said=True).times
     if read and not any(one.start - _DAY < end and start < one.end + _DAY for one in read):
         raise _Refused
-    return None if read else NamedTime(words, start, end)
+    is_known = any(one.end - one.start <= LONGEST_SAID for one in read)  # a year alone says less than the answer
+    return None if is_known else NamedTime(words, start, end)
 
 
 def _interval(first: str, last: str) -> tuple[datetime, datetime]:
