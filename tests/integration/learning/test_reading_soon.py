@@ -241,7 +241,7 @@ async def test_reading_soon_uses_half_of_the_limits_and_the_run_what_that_leaves
         await learn(learning_with_follow_ups_of(told, extractor=endpoint, limits=limits), told)
     assert len(model.bodies) == 4
     told.clock.forward(timedelta(hours=7))
-    assert (await read(told, model, limits=limits))["requests"] == 2
+    assert (await read(told, model, limits=limits))["requests"] == 1  # older texts use half of the half
 
 
 async def test_new_texts_do_not_wait_for_a_long_queue(told: Memory, model: ModelServer) -> None:
@@ -251,6 +251,18 @@ async def test_new_texts_do_not_wait_for_a_long_queue(told: Memory, model: Model
     await tell(told, "Ann likes news", thread="new")
     await read(told, model, limits=Limits(requests=2))
     assert model.texts == ["Ann likes news"]
+
+
+async def test_older_texts_leave_a_part_of_the_limits_to_new_ones(told: Memory, model: ModelServer) -> None:
+    for number in range(5):
+        await tell(told, f"Ann likes old{number}", thread=f"t{number}")
+    told.clock.forward(timedelta(minutes=2))
+    limits = Limits(requests=8)
+    assert (await read(told, model, limits=limits))["requests"] == 2
+    for number in range(3):
+        await tell(told, f"Ann likes new{number}", thread=f"n{number}")
+    assert (await read(told, model, limits=limits))["requests"] == 2
+    assert sorted(text.split()[-1][:3] for text in model.texts) == ["new", "new", "old", "old"]
 
 
 async def test_a_model_adds_to_what_was_stated_and_overrules_nothing(told: Memory, model: ModelServer) -> None:

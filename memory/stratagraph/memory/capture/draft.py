@@ -126,7 +126,9 @@ class Draft:
 
     @property
     def is_told(self) -> bool:
-        """Whether the draft has words of people or programs that tell something, such as a turn, and not data."""
+        """Whether the draft has words that somebody tells now, such as a turn: no data, and nothing imported."""
+        if self.request.imported is not None:
+            return False
         is_said = self.request.source_kind in (SourceKind.AGENT_TURN, SourceKind.EVENT, SourceKind.EPISODE)
         return is_said and self.type is MemoryType.EPISODIC and not is_blank(self.text)
 

@@ -20,7 +20,7 @@ from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres.queries import fetch, run
 
 LEASE_S = 900.0  # seconds after which the texts of a server that died are read by another one
-MOST_TEXTS = 50  # of one claim
+MOST_TEXTS = 40  # of one claim
 MOST_EARLIER = 8  # records before them that are sent with them, to understand them
 LONGEST_EARLIER = 4_000  # characters of one of these
 
@@ -88,15 +88,16 @@ async def claim_texts(
     below: Sensitivity | None,
     now: datetime,
     due: datetime | None = None,
-    newest: bool = False,
+    newest_since: datetime | None = None,
     characters: int,
     spent: Collection[int] = (),
 ) -> Claim | None:
     """Lease the text that has waited longest, with others of its episode; None if none has waited since `due`.
 
-    With `newest`, it is the text that has waited shortest, since `due` at the latest. The others may have come later,
-    up to `now`, which is the default of `due`. Together they have about `characters`, unless the first one alone has
-    more. Only texts below the level `below` are claimed; None bounds nothing. Read over all tenants except `spent`.
+    With `newest_since`, it is the text that has waited shortest, since `due` at the latest, of those that were queued
+    since then. The others may have come later, up to `now`, which is the default of `due`. Together they have about
+    `characters`, unless the first one alone has more. Only texts below the level `below` are claimed; None bounds
+    nothing. Read over all tenants except `spent`.
     """
     rows = await fetch(
         connection,
@@ -105,7 +106,8 @@ async def claim_texts(
         below=_bound(below),
         now=now,
         due=now if due is None else due,
-        newest=newest,
+        newest=newest_since is not None,
+        since=now if newest_since is None else newest_since,
         characters=characters,
         most=MOST_TEXTS - 1,
         spent=sorted(spent),

@@ -51,6 +51,10 @@ class Budget:
     def is_spent(self) -> bool:
         return self.requests <= 0 or self.tokens <= 0
 
+    def exceeds(self, limits: Limits) -> bool:
+        """Return whether more than `limits` is left, in requests and in tokens."""
+        return self.requests > limits.requests and self.tokens > limits.tokens
+
     def spend_all(self) -> None:
         """Leave nothing of the budget."""
         self.requests = self.tokens = 0

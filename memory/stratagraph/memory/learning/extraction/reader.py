@@ -133,16 +133,19 @@ class TextReader:
 
     async def claim(self, now: datetime, *, spent: Collection[int]) -> Claim | None:
         """Claim the texts that have waited longest, of no tenant of `spent`; None if there are none."""
-        return await self._claim(now, now, spent, newest=False)
+        return await self._claim(now, now, None, spent)
 
-    async def claim_new(self, now: datetime, *, due: datetime, spent: Collection[int]) -> Claim | None:
-        """Claim the newest texts that wait since `due`, of no tenant of `spent`; None if there are none.
+    async def claim_new(self, now: datetime, *, due: datetime, since: datetime, spent: Collection[int]) -> Claim | None:
+        """Claim the newest texts that wait since `due` and were queued since `since`, of no tenant of `spent`.
 
-        The newest come first so that new texts need not wait for a long queue, which the runs of consolidation read.
+        None if there are none. The newest come first so that new texts need not wait for a long queue, which the runs
+        of consolidation read.
         """
-        return await self._claim(now, due, spent, newest=True)
+        return await self._claim(now, due, since, spent)
 
-    async def _claim(self, now: datetime, due: datetime, spent: Collection[int], *, newest: bool) -> Claim | None:
+    async def _claim(
+        self, now: datetime, due: datetime, since: datetime | None, spent: Collection[int]
+    ) -> Claim | None:
         async with self._database.background(Role.JOBS) as connection:
             return await claim_texts(
                 connection,
@@ -150,7 +153,7 @@ class TextReader:
                 below=self._below,
                 now=now,
                 due=due,
-                newest=newest,
+                newest_since=since,
                 characters=PART_CHARACTERS,
                 spent=spent,
             )

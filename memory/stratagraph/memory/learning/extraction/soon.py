@@ -10,8 +10,9 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from stratagraph.memory.learning.extraction.extractor import ExtractorUnavailable
@@ -19,6 +20,7 @@ from stratagraph.memory.learning.extraction.limits import Budget, Limits
 from stratagraph.memory.learning.extraction.queueing import NAME
 from stratagraph.memory.learning.extraction.reader import Reading, TextReader
 from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter
+from stratagraph.store.learning.extraction import Claim
 from stratagraph.store.learning.runs import (
     StoredRun,
     begin_run,
@@ -34,6 +36,9 @@ from stratagraph.store.postgres.database import Database, Role
 
 SETTLE = timedelta(seconds=2)  # for which a text waits for its neighbours, so that one request reads all of them
 SHARE = 0.5  # of the limits of a run; the rest is left to the run, which reads more texts with each request
+NEW = timedelta(minutes=1)  # after which a text is an older one
+KEPT = 0.5  # of what may be used to read soon, for new texts; older ones, as after an outage, use the rest
+OLDEST = datetime(1, 1, 2, tzinfo=UTC)
 RUN = timedelta(minutes=10)  # after which a run ends, so that there are few of them and each can be undone soon
 STEPS = 20  # claims of one turn
 TURN_S = 60.0  # after which a turn begins no further step
@@ -63,6 +68,7 @@ class ReadingSoon:
         self._reader = reader
         self._writer = writer
         self._limits = limits.shared(SHARE)
+        self._older_from = OLDEST  # when older texts are looked for again
         self._answers = 0  # of the endpoint, since this process began
         self._unanswered: dict[UUID, int] = {}  # the first record of claims without one, and how many there were then
 
@@ -81,8 +87,7 @@ class ReadingSoon:
         for _ in range(STEPS):
             if time.monotonic() - began > TURN_S:
                 break
-            spent = [tenant for tenant, budget in budgets.items() if budget.is_spent]
-            claim = await self._reader.claim_new(now, due=due, spent=spent)
+            claim = await self._claim(now, due, budgets)
             if claim is None:
                 return SoonDone(counts=counts, more=False)
             budget = budgets.setdefault(claim.group.tenant, Budget.left(self._limits))
@@ -109,6 +114,18 @@ class ReadingSoon:
                 self._unanswered.pop(claim.records[0], None)
             counts.update(_counts(done))
         return SoonDone(counts=counts, more=True)
+
+    async def _claim(self, now: datetime, due: datetime, budgets: Mapping[int, Budget]) -> Claim | None:
+        """Claim new texts or, if there are none, older ones of tenants that have enough left for new texts to come."""
+        spent = [tenant for tenant, budget in budgets.items() if budget.is_spent]
+        found = await self._reader.claim_new(now, due=due, since=now - NEW, spent=spent)
+        if found is None and now >= self._older_from:
+            kept = self._limits.shared(KEPT)
+            spent = [tenant for tenant, budget in budgets.items() if not budget.exceeds(kept)]
+            found = await self._reader.claim_new(now, due=due, since=OLDEST, spent=spent)
+            if found is None and spent:  # many texts of theirs may be in the queue, which take time to pass over
+                self._older_from = now + LATER
+        return found
 
     async def _budgets(self, now: datetime) -> dict[int, Budget]:
         """Return what is left to each tenant that has spent something within the interval of a run."""
