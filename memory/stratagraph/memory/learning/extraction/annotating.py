@@ -14,7 +14,7 @@ import orjson
 from stratagraph.memory.capture.draft import Draft, Named
 from stratagraph.memory.capture.found_names import SearchedText
 from stratagraph.memory.capture.interpret import MAX_LABELS
-from stratagraph.memory.capture.naming import Names, resolve_names
+from stratagraph.memory.capture.naming import resolve_names
 from stratagraph.memory.capture.new_records import insert_write_set, stored_times, time_to_store
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.teaching import finish_names
@@ -52,10 +52,8 @@ async def annotate(learner: Learner, read: Read, ids: Collection[UUID], *, model
     if not present:
         return []
     drafts = [_draft(learner, position, record, read) for position, record in enumerate(present)]
-    tenant, scopes = (
-        learner.caller.tenant,
-        await learner.directory.scopes(learner.caller.tenant, {UNSCOPED, learner.scope}, create=True),
-    )
+    tenant = learner.caller.tenant
+    scopes = await learner.directory.scopes(tenant, {UNSCOPED, learner.scope}, create=True)
     names = await resolve_names(learner.connection, tenant, drafts, scopes)
     writes = WriteSet(
         learner.connection,
@@ -76,7 +74,7 @@ async def annotate(learner: Learner, read: Read, ids: Collection[UUID], *, model
     edits = [
         edit
         for draft, record in zip(drafts, present, strict=True)
-        if (edit := _edit(learner.caller, record, _surfaces(writes, names, draft), read, model)) is not None
+        if (edit := _edit(learner.caller, record, _surfaces(writes, draft), read, model)) is not None
     ]
     writes.changes += await update_records(learner.connection, learner.directory, tenant, edits, at=writes.at)
     events = [
@@ -112,12 +110,19 @@ def _draft(learner: Learner, position: int, record: MemoryRecord, read: Read) ->
         scope=record.scope,
         sensitivity=record.sensitivity,
         confidence=CONFIDENCE,
-        named=[Named(name=name, predicate="mentions_entity", weight=WEIGHT) for name in wanted[:MAX_NAMES]],
+        named=[
+            Named(name=name, predicate="mentions_entity", weight=WEIGHT) for name in wanted[: _room(listed, MAX_NAMES)]
+        ],
     )
 
 
-def _surfaces(writes: WriteSet, names: Names, draft: Draft) -> list[dict[str, Any]]:
-    """Return the names of a draft as an interpretation has them; entities that the record is linked to are left out."""
+def _room(known: Sequence[Mapping[str, Any]], most: int) -> int:
+    """Return how many entries a model may add, of which another part of a long text may have added some."""
+    return max(most - sum("by" in one for one in known), 0)
+
+
+def _surfaces(writes: WriteSet, draft: Draft) -> list[dict[str, Any]]:
+    """Return the names of a draft, with what became of each, as an interpretation has them."""
     surfaces: list[dict[str, Any]] = writes.interpretations[draft.position]["mentions"]
     return [{**one, "by": writes.author} for one in surfaces]
 
@@ -137,7 +142,7 @@ def _edit(
     known = {(one["words"], one["start"]) for one in before.get("named_times") or ()}
     times = [
         {**stored, "by": author}
-        for one in read.times.get(record.id, ())[:MAX_TIMES]
+        for one in read.times.get(record.id, ())[: _room(before.get("named_times") or (), MAX_TIMES)]
         if ((stored := time_to_store(one))["words"], stored["start"]) not in known
     ]
     if not (surfaces or labels or times):

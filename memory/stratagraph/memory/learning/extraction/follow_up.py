@@ -89,7 +89,7 @@ class Extraction:
         """
         if reading.claim.attempts > 1 and not self._has_set_aside:
             self._has_set_aside = True
-            return replace(await self._reader.fail(reading, error), set_aside=0)
+            return await self._reader.fail(reading, error)
         _log.warning("extraction stopped until the next run: the endpoint is not available", reason=error.message)
         self._is_silent = True
         report = await self._reader.give_back(
