@@ -101,6 +101,7 @@ def answer() -> Retrieved:
         nothing_known=False,
         times=(),
         at=None,
+        composed=None,
     )
 
 

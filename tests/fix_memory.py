@@ -285,7 +285,7 @@ def memory_of(database: Database, directory: Directory) -> Memory:
         failed_captures=FailedCaptures(database, directory, clock, capture),
         retrieve=retrieve,
         feedback=Feedback(database, directory, clock, retrieve.log),
-        lookup=Lookup(database, directory, clock),
+        lookup=Lookup(database, directory, clock, retrieve.log),
         revision=Revision(database, directory, clock),
         erasure=Erasure(database, directory, clock, Artifacts(database, directory, clock, Blobs(MemoryStore()))),
         forgetting=Forgetting(database, directory, clock),

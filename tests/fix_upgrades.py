@@ -64,6 +64,8 @@ def set_back(url: str) -> None:
         for table in ("learning_run", "learning_report"):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN is_soon")
         connection.execute("CREATE UNIQUE INDEX learning_run_uq ON learning_run ((true))")
+        connection.execute("DROP TABLE learned_example, learned_model, refused_procedure")
+        connection.execute("ALTER TABLE retrieval DROP COLUMN composed_id, DROP COLUMN composed")
         connection.execute("UPDATE alembic_version SET version_num = '0060'")
 
 

@@ -1,14 +1,15 @@
-"""The agent of `examples/` gets better at the tasks of the file beside it."""
+"""The agent of `examples/` does better in its shop with memory than without."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
 from fix_api import services_of
 from fix_memory import Memory
 
@@ -18,26 +19,25 @@ from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stages import build_stages
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SEEDS = (0, 1, 2)
 
 
-def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("agent_loop", EXAMPLES / "agent_loop.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where its dataclasses look for their module
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def agent(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    for name in ("agent_loop", "shop"):
+        sys.modules.pop(name, None)
+    return importlib.import_module("agent_loop")
 
 
-async def test_the_agent_is_right_more_often_in_the_second_half(memory: Memory) -> None:
-    agent = example()
-    agent_pause = timedelta(seconds=1)
+async def test_with_memory_the_agent_solves_half_as_many_tasks_again_or_makes_half_the_errors(
+    memory: Memory, agent: ModuleType
+) -> None:
     schema, context = build_schema(), Context(memory.trust, services_of(memory))
     learning = Learning(memory.database, memory.directory, memory.clock, build_stages())
 
     async def ask(document: str, variables: dict[str, Any]) -> dict[str, Any]:
-        memory.clock.forward(agent_pause)
+        memory.clock.forward(timedelta(seconds=1))
         found = await schema.execute(document, variable_values=variables, context_value=context)
         assert found.errors is None, found.errors
         assert found.data is not None
@@ -50,10 +50,8 @@ async def test_the_agent_is_right_more_often_in_the_second_half(memory: Memory) 
             pass
         await learning.close_run(run)
 
-    tries = await agent.work_through(agent.read(EXAMPLES / "helpdesk.jsonl"), ask, learn, scope="help")
-    assert len(tries) == 24
-    first, second = agent.halves(tries)
-    assert second >= first + 0.25
-    assert second >= 0.8
-    lessons = await memory.lessons.find(memory.trust, scope="help", first=100)
-    assert len(lessons) == sum(not one.is_right for one in tries)
+    for seed in SEEDS:
+        without, with_memory = await agent.compare(seed, ask, learn, scope=f"shop:{seed}")
+        print(seed, without, with_memory)
+        assert without.tasks == with_memory.tasks == 2 * agent.UNSEEN
+        assert agent.is_worth_it(without, with_memory), (str(without), str(with_memory))

@@ -282,7 +282,7 @@ async def open_runtime(
             failed_captures=failed_captures,
             retrieve=retrieve,
             feedback=Feedback(database, directory, clock, retrieve.log),
-            lookup=Lookup(database, directory, clock),
+            lookup=Lookup(database, directory, clock, retrieve.log),
             revision=Revision(database, directory, clock),
             erasure=Erasure(database, directory, clock, artifacts),
             forgetting=Forgetting(database, directory, clock),

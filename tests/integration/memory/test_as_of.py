@@ -171,7 +171,7 @@ async def test_an_answer_about_an_instant_does_not_change_under_concurrent_write
     live = replace(
         memory,
         capture=capture,
-        lookup=Lookup(memory.database, memory.directory, clock),
+        lookup=Lookup(memory.database, memory.directory, clock, memory.retrieve.log),
         retrieve=Retrieve(memory.database, memory.directory, clock, Engines()),
     )
     answers: list[tuple[datetime, list[Any]]] = []

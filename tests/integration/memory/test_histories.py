@@ -102,6 +102,7 @@ class SharedState:
         for _ in range(CONNECTIONS):
             database = await stack.enter_async_context(Database(url))
             directory = Directory(database, Vault(database, LocalMasterKey(bytes(32))))
+            retrieve = Retrieve(database, directory, self.clock, Engines())
             self.sites.append(
                 Site(
                     database,
@@ -114,8 +115,8 @@ class SharedState:
                         self.clock,
                         Artifacts(database, directory, self.clock, Blobs(MemoryStore())),
                     ),
-                    Lookup(database, directory, self.clock),
-                    Retrieve(database, directory, self.clock, Engines()),
+                    Lookup(database, directory, self.clock, retrieve.log),
+                    retrieve,
                 )
             )
 

@@ -63,7 +63,7 @@ def another_process(memory: Memory, *, master: LocalMasterKey | None = None, **o
         memory,
         directory=directory,
         capture=Capture(memory.database, directory, memory.clock, memory.capture._policy),
-        lookup=type(memory.lookup)(memory.database, directory, memory.clock),
+        lookup=type(memory.lookup)(memory.database, directory, memory.clock, memory.retrieve.log),
     )
 
 

@@ -99,6 +99,10 @@ class PlanGraph:
     id: strawberry.ID = strawberry.field(description="Id of the plan's record, a UUID.")
     plan_id: str = strawberry.field(description="Name of the plan, shared by all its versions.")
     version: str = strawberry.field(description="Version label of the plan's payload; not the record's version.")
+    composed: bool = strawberry.field(
+        description="Whether the plan is stored nowhere: it was composed of steps of known skills and plans, for a task"
+        " that none of these is for."
+    )
     intent: str | None = strawberry.field(description="What the plan is for, in words.")
     state: RecordState = strawberry.field(
         description="Whether the plan is part of the current truth; with `at`, whether it was at that instant."
@@ -134,6 +138,7 @@ class PlanGraph:
             id=strawberry.ID(str(plan.record.id)),
             plan_id=payload["plan_id"],
             version=payload["version"],
+            composed=payload.get("composed") is True,
             intent=payload.get("intent"),
             state=plan.record.state,
             valid_from=plan.valid_from,

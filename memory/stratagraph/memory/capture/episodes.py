@@ -33,7 +33,7 @@ _QUESTIONS = {
     Outcome.PARTIAL: "Why it succeeded in part",
     None: "Why it ended",
 }
-NEED_OUTCOME = frozenset({"structural-facts", "competence", "plans"})  # names of stages
+NEED_OUTCOME = frozenset({"structural-facts", "competence", "plans", "needs"})  # names of stages
 
 
 async def lock_episodes(

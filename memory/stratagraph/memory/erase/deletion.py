@@ -10,7 +10,7 @@ from uuid import UUID
 from stratagraph.memory.capture.episodes import close_episodes
 from stratagraph.memory.erase.context import ErasureContext, sees_everything
 from stratagraph.memory.erase.failed_captures import find_failed_captures
-from stratagraph.memory.erase.learned import forget_learned, withdraw_support
+from stratagraph.memory.erase.learned import forget_examples, forget_learned, withdraw_support
 from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import names_to_erase
 from stratagraph.memory.erase.request import Erase
@@ -127,6 +127,7 @@ async def delete_with_traces(
             known=learned_from_removed_records.records,
         )
         changes += await withdraw_support(connection, tenant, closure.weakened & staying, unsupporting_episodes, at=at)
+        await forget_examples(connection, tenant, ids | removed_before | unsupporting_episodes, at=at, without=scope)
         failed = set[UUID]()
         if scope is None:
             failed = await find_failed_captures(context, connection, tenant, ids, rows, names)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from stratagraph.memory.capture.caption import plan_caption, shortened, skill_caption
 from stratagraph.memory.learning.competence.skills import skill_payload
+from stratagraph.memory.learning.needs.stage import refresh_models
 from stratagraph.memory.learning.plans.plan_graphs import plan_payload
 from stratagraph.memory.learning.procedures.effects import Effect
 from stratagraph.memory.learning.procedures.observation import Observation
@@ -22,6 +23,7 @@ from stratagraph.store.erasure.traces import Traces
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.learning.examples import delete_examples
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.editing import Edit, update_records
@@ -44,6 +46,17 @@ async def withdraw_support(
     relations = await derivations_between(connection, tenant, episodes, weakened)
     changes = await end_relations(connection, tenant, relations, at=at)
     return [*changes, *await rewrite(connection, tenant, weakened, named.strip)] if weakened else changes
+
+
+async def forget_examples(
+    connection: Connection, tenant: Tenant, episodes: Collection[UUID], *, at: datetime, without: int | None = None
+) -> None:
+    """Delete what episodes showed of the tools that tasks need, and make the models of their groups anew.
+
+    The scope `without` is being erased as a whole: its models are deleted with it.
+    """
+    groups = await delete_examples(connection, tenant, episodes)
+    await refresh_models(connection, [group for group in groups if group.scope != without], at=at)
 
 
 async def forget_learned(

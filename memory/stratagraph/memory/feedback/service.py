@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -13,8 +13,9 @@ import orjson
 
 from stratagraph.memory.feedback.request import OutcomeReport, check
 from stratagraph.memory.feedback.salience import after_disuse, after_outcome
-from stratagraph.memory.feedback.statistics import after_use
+from stratagraph.memory.feedback.statistics import after_use, learned_confidence
 from stratagraph.memory.lessons.block import lesson_of
+from stratagraph.memory.plans.composing import parts_named
 from stratagraph.memory.requests.retrying import retried
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import append_changes
@@ -90,7 +91,8 @@ class Feedback:
     async def report(self, trust: Trust, report: OutcomeReport) -> Credited:
         """Credit the records of a retrieval with its outcome, in one transaction; return what changed.
 
-        The retrieval must be the same caller's. Its outcome is reported once: the same report again returns the first
+        A composed plan stands for the skills and plans that it was composed of. The retrieval must be the same
+        caller's. Its outcome is reported once: the same report again returns the first
         one's result, and another one raises IdempotencyMismatch. A retrieval that another process answered a moment ago
         is waited for, up to WAIT_S seconds. Raises InvalidInput, also for a used record that the retrieval did not
         return and once RETENTION has passed, RecordNotFound, Forbidden or StoreUnavailable, with nothing changed.
@@ -118,6 +120,7 @@ class Feedback:
                 locked = await lock_records(connection, caller.tenant, entry.nodes)
                 await lock_retrieval(connection, caller, entry.id)
                 entry = await self._entry(connection, caller, report)  # as it is now that no other report can end
+            report = _by_parts(report, entry)
             if entry.report is not None:
                 return await self._replayed(connection, caller, report, entry.report, report_hash)
             await self._check_used(connection, caller, report, entry)
@@ -244,11 +247,20 @@ class Feedback:
         lessons = [id_ for id_ in wanted if lesson_of(records[id_].payload) is not None]
         helpful = set(used) if report.outcome is Outcome.SUCCESS else set[UUID]()
         await count_lessons(connection, caller.tenant, lessons, helpful=helpful, at=at)
-        return [
-            Edit(id=id_, payload=orjson.dumps(after_use(records[id_], report, at)).decode(), is_revision=False)
-            for id_ in sorted(wanted)
-            if id_ in used
-        ]
+        edits = []
+        for id_ in sorted(wanted):
+            if id_ in used:
+                payload = after_use(records[id_], report, at)
+                learned = records[id_].learned_tools is not None
+                edits.append(
+                    Edit(
+                        id=id_,
+                        payload=orjson.dumps(payload).decode(),
+                        confidence=learned_confidence(payload) if learned else None,
+                        is_revision=False,
+                    )
+                )
+        return edits
 
     async def _replayed(
         self,
@@ -267,6 +279,25 @@ class Feedback:
             )
         sequence = await self._sequences.token(connection, caller.tenant, stored.sequence)
         return _credited(report, stored.credited, stored.penalized, sequence, replayed=True)
+
+
+def _by_parts(report: OutcomeReport, entry: RetrievalEntry) -> OutcomeReport:
+    """Return the report with the parts of a composed plan in its place: what came of the plan came of them.
+
+    Raises InvalidInput for steps of the composed plan, which is not stored and counts none.
+    """
+    if entry.composed is None:
+        return report
+    id_, plan = entry.composed
+    for position, step in enumerate(report.steps):
+        if step.record == id_:
+            raise InvalidInput(
+                f"steps.{position}.recordId: {id_} is a composed plan, of which no steps are counted; leave out its"
+                " steps",
+                path=["steps", str(position), "recordId"],
+            )
+    parts = [part for part, _ in parts_named(plan) or ()]
+    return replace(report, used=tuple(one for used in report.used for one in (parts if used == id_ else [used])))
 
 
 def _credited(

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.feedback.request import OutcomeReport
+from stratagraph.memory.learning.procedures.confidence import confidence_of
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Outcome
 from stratagraph.store.model.error_values import shown
@@ -29,6 +30,17 @@ def after_use(record: MemoryRecord, report: OutcomeReport, at: datetime) -> dict
     _refuse_steps(record.id, set(), report)
     payload["performance"] = _performance(payload.get("performance") or {}, report, at)
     return payload
+
+
+def learned_confidence(payload: Mapping[str, Any]) -> float:
+    """Return the confidence of a learned procedure or plan by its counts, as learning does."""
+    if payload["kind"] == "plan_graph":
+        metrics = payload.get("metrics") or {}
+        tried = count_of(metrics.get("execution_count"))
+        failures = round((metrics.get("failure_rate") or 0.0) * tried)
+        return confidence_of(tried - failures, failures)
+    performance = payload.get("performance") or {}
+    return confidence_of(count_of(performance.get("success_count")), count_of(performance.get("failure_count")))
 
 
 def _performance(before: Mapping[str, Any], report: OutcomeReport, at: datetime) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from stratagraph.memory.learning.needs.stage import refresh_models
 from stratagraph.memory.learning.stage import StageReport
 from stratagraph.memory.learning.undo import UndoBatch
 from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, encode_id
@@ -225,9 +226,9 @@ class ConsolidationRuns:
             batch = UndoBatch(connection, self._directory, caller, self._clock, id_, groups, rationale)
             count = await batch.undo_next() if groups else 0
             if count == 0 and groups:
-                await mark_undone(
-                    connection, caller.tenant.id, id_, groups, actor=caller.trust.actor, at=self._clock.now()
-                )
+                now = self._clock.now()
+                await mark_undone(connection, caller.tenant.id, id_, groups, actor=caller.trust.actor, at=now)
+                await refresh_models(connection, groups, at=now)
         return count, count == 0
 
     async def _own(self, caller: Caller, id_: UUID, reports: Sequence[GroupReport]) -> list[GroupReport]:

@@ -12,6 +12,7 @@ from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.extraction.queueing import ExtractionQueue
 from stratagraph.memory.learning.extraction.reader import TextReader
 from stratagraph.memory.learning.follow_ups import FollowUp
+from stratagraph.memory.learning.needs.stage import NeededTools
 from stratagraph.memory.learning.plans.stage import Plans
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.learning.structural_facts import StructuralFacts
@@ -24,7 +25,8 @@ def build_stages(*, extracts: bool = False) -> Sequence[Stage]:
 
     With `extracts`, there is an extractor that reads what the last of them queues.
     """
-    return (Compression(), StructuralFacts(), Competence(), Plans(), *([ExtractionQueue()] if extracts else []))
+    stages = (Compression(), StructuralFacts(), Competence(), Plans(), NeededTools())
+    return (*stages, *([ExtractionQueue()] if extracts else []))
 
 
 def build_follow_ups(

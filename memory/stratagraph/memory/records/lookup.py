@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from stratagraph.memory.plans.composing import composed_record, parts_named, parts_of
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
@@ -33,6 +34,8 @@ from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.past import Moment, Past, Version
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.tombstones import find_tombstones
+from stratagraph.store.search.outcomes import find_composed
+from stratagraph.store.search.retrievals import RetrievalLog
 
 MAX_RELATIONS = 100  # returned for one record, greatest weight first
 ALL_EVENTS = 10_000  # of an episode that is requested alone
@@ -68,10 +71,11 @@ class AuditPage:
 class Lookup:
     """The service that reads records, each as far as it is visible to the caller."""
 
-    def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
+    def __init__(self, database: Database, directory: Directory, clock: Clock, log: RetrievalLog) -> None:
         self._database = database
         self._directory = directory
         self._clock = clock
+        self._log = log
         self._sequences = Sequences()
 
     async def record(
@@ -221,6 +225,9 @@ class Lookup:
     ) -> Drawing | None:
         """Return the drawing of the plan whose `plan_id` or record id is `id_`, or None if there is none.
 
+        A composed plan is composed again of its parts as they are now; by the id of its record it is found as long as
+        the retrieval that returned it is in the log, for the same caller.
+
         `version` is the version label in its payload; None for the newest version that is part of the current truth,
         else the newest. With `at`, the plan is shown as it was at that past instant. With `group`, the steps of that
         group are drawn. A plan that the caller may not read in full is skipped. Postgres answers, so every
@@ -235,12 +242,18 @@ class Lookup:
         instant = past_instant(at, now=now, name="at") if at is not None else None
         if instant is not None:
             await settle(self._database, caller.tenant.id, instant)
+        if _is_uuid(id_):
+            await self._log.write_composed(UUID(id_))
         async with self._database.reading(caller.bounds) as connection:
             if at_least_sequence is not None:
                 await self._sequences.parse(connection, caller.tenant, at_least_sequence, path=["atLeastSequence"])
             past = Past(connection, self._directory, caller)
             found = await self._plans(Reader(connection, self._directory, caller, now), past, id_, instant)
             record = next((one for one in found if version in (None, (one.payload or {})["version"])), None)
+            if record is None and instant is None and version is None:
+                composed = await self._composed(connection, caller, id_)
+                if composed is not None and composed.payload is not None:
+                    return await asyncio.to_thread(draw_plan, composed, composed.payload, group=group)
             if record is None or record.payload is None:
                 return None
             withdrawn_at = await past.withdrawn_at(record, at=instant or now)
@@ -282,6 +295,18 @@ class Lookup:
         plans = [record for record in found if record.type is MemoryType.PLAN_GRAPH and record.payload is not None]
         current = (RecordState.ACTIVE, RecordState.CONTESTED)
         return sorted(plans, key=lambda record: record.state not in current)
+
+    async def _composed(self, connection: Connection, caller: Caller, id_: str) -> MemoryRecord | None:
+        """Return a composed plan by its `plan_id` or the id of its record; None where a part is not readable."""
+        plan = await find_composed(connection, caller, UUID(id_)) if _is_uuid(id_) else id_
+        named = parts_named(plan) if plan is not None else None
+        if named is None:
+            return None
+        reader = Reader(connection, self._directory, caller, self._clock.now())
+        parts = parts_of(named, await reader.records([part for part, _ in named]))
+        if not parts:
+            return None
+        return composed_record(caller.tenant, parts, confidence=min(part.record.confidence for part in parts))
 
     async def relations(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[Relation]]:
         """Return the visible relations of each record, at most MAX_RELATIONS, greatest weight first.

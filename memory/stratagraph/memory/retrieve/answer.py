@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from stratagraph.memory.plans.composing import derived_id
 from stratagraph.memory.retrieve.candidates import Why
+from stratagraph.memory.retrieve.needed_tools import PROCEDURES, Composed
 from stratagraph.memory.retrieve.procedures import Selection
 from stratagraph.memory.retrieve.question import AskedWords
+from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.times import NamedTime
 from stratagraph.memory.retrieve.weights import HOP
 from stratagraph.store.model.records import MemoryRecord, Relation
@@ -43,7 +46,8 @@ class Retrieved:
     enough. `selection` is None without a competence or plan among the roots, `rendering` None where no text was
     asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `vector_fallback` is why no vectors
     were searched although there is an embedder. `times` are those that the task names, by which its records were
-    ranked. `at` is the past instant that the answer is as of, None for the present.
+    ranked. `at` is the past instant that the answer is as of, None for the present. `composed` are the id and the
+    `plan_id` of the root that is a composed plan, None without one.
     """
 
     id: UUID
@@ -63,6 +67,7 @@ class Retrieved:
     nothing_known: bool
     times: tuple[NamedTime, ...]
     at: datetime | None
+    composed: tuple[UUID, str] | None
 
 
 def nodes_of(
@@ -109,6 +114,47 @@ def nodes_of(
     positions = {root: position for position, root in enumerate(roots)}
     nodes.sort(key=lambda node: (node.hop, positions.get(node.record.id, 0), -node.score, node.record.id.int))
     return nodes
+
+
+def with_composed(
+    composed: Composed,
+    roots: Sequence[UUID],
+    nodes: Sequence[Node],
+    edges: Sequence[Relation],
+    *,
+    request: RetrieveRequest,
+) -> tuple[list[UUID], list[Node], list[Relation]]:
+    """Return the answer with a composed plan before its first skill or plan, and with the parts of the plan.
+
+    What is beyond the request's limits on nodes and edges is left out, last parts and neighbours first.
+    """
+    plan = composed.record
+    of_roots = [node for node in nodes if node.root]
+    place = next((at for at, node in enumerate(of_roots) if node.record.type in PROCEDURES), len(of_roots))
+    score = max((node.score for node in of_roots[place:]), default=composed.why.fused)
+    root = Node(record=plan, root=True, hop=0, score=score, strength=composed.why.strength, why=composed.why)
+    known = {node.record.id for node in nodes}
+    parts = [
+        Node(record=part.record, root=False, hop=1, score=score * HOP, strength=0.0, why=Why(via=plan.id))
+        for part in composed.parts
+        if part.record.id not in known and request.max_hops
+    ]
+    others = [node for node in nodes if not node.root]
+    found = [*of_roots[:place], root, *of_roots[place:], *parts, *others][: request.node_limit]
+    shown = {node.record.id for node in found}
+    relations = [
+        Relation(
+            id=derived_id(plan.id, part.record.id),
+            source=plan.id,
+            target=part.record.id,
+            predicate="derived_from",
+            weight=1.0,
+            created_at=part.record.created_at,
+        )
+        for part in composed.parts
+    ]
+    linked = [one for one in [*relations, *edges] if {one.source, one.target} <= shown]
+    return [*roots[:place], plan.id, *roots[place:]], found, linked[: request.edge_limit]
 
 
 def _explained(why: Why | None, via: UUID | None) -> Why:

@@ -1,186 +1,25 @@
-"""Procedures and plans: ranked by the tasks that they were learned from, and the choice among those that were found.
-
-A skill or plan is found by the words of all its tasks together, so one with many tasks would win over the one with the
-very task that is asked for. Here each task counts by itself, by its nearness to the question: a task twice as near
-counts 2 ** NEARNESS times as much. Tasks vote for the procedure that was carried out, and for each tool by itself, so
-that procedures that few tasks show gain from what similar tasks had in common.
-
-For the choice, see docs/specification.md, Retrieval. Pure, but for the words of tasks that are kept.
-"""
+"""The choice among the procedures and plans of an answer. Pure. See docs/specification.md, Retrieval."""
 
 from __future__ import annotations
 
-import asyncio
-import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from itertools import combinations
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from stratagraph.memory.retrieve.candidates import Candidate, RecordReader, Why
-from stratagraph.memory.retrieve.question import Question
-from stratagraph.memory.retrieve.weights import (
-    KNOWN,
-    LEAST,
-    MOST,
-    NEARNESS,
-    PRIOR,
-    SAME_TOOLS,
-    STRONG_ENOUGH,
-    TOOLS_SHARE,
-    VOTE,
-    Signal,
-)
-from stratagraph.store.model.analysis.lexemes import analysed
 from stratagraph.store.model.canonical import canonical_json
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.procedures import tools_used
 from stratagraph.store.model.records import MemoryRecord
-from stratagraph.store.model.words import K1, B, term_number
 
-RANKED = 32  # procedures ranked by their tasks, those with the best words
 _PROCEDURES = (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 THRESHOLD = 0.7  # least confidence of a choice; below it the caller is asked for more context
 RECENCY_HALF_LIFE_S = 30 * 86_400.0
 UNKNOWN_RATE = 0.5  # success rate of a procedure that was never tried
 Conditions: TypeAlias = Mapping[str, Any]  # values by key, a list of them for any of its entries
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedProcedure:
-    """A procedure as it was learned: its tools, and the words and outcome of each of its tasks."""
-
-    tools: frozenset[str]
-    tasks: tuple[tuple[str, str], ...]
-
-
-async def ranked_by_tasks(
-    reader: RecordReader, index_key: bytes, question: Question, candidates: Sequence[Candidate]
-) -> tuple[Sequence[Candidate], dict[UUID, float]]:
-    """Return the candidates with the words of learned procedures weighed by their tasks, and the fit of each of them.
-
-    The fit is from 0 to 1, the best procedure's; procedures that were not learned have none. Where no task has a word
-    of the question, as if it asks by the name of a tool, the candidates stay as they are and none has a fit. The
-    strength of the others does not ask for the names in the task. Procedures are read only where there are several, in
-    one statement, and their tasks beside the event loop.
-    """
-    procedures = {one.head.id: one for one in candidates if one.head.type in _PROCEDURES}
-    if len(procedures) < 2:
-        return candidates, {}
-    first = sorted(procedures, key=lambda id_: (-procedures[id_].why.part(Signal.WORDS), id_))[:RANKED]
-    records = await reader.records(first)
-    learned = {id_: found for id_ in records if (found := learned_of(records[id_])) is not None}
-    if len(learned) < 2:
-        return candidates, {}
-    fit = await asyncio.to_thread(fit_of, learned, question, index_key)
-    if not fit:
-        return candidates, {}
-    best = max(procedures[id_].why.signals.get(Signal.WORDS, 0.0) for id_ in fit)
-    after: dict[UUID, Why] = {}
-    seen: set[frozenset[str]] = set()
-    for id_ in sorted(fit, key=lambda one: (-fit[one], -procedures[one].head.type, one)):
-        again = SAME_TOOLS if learned[id_].tools in seen else 1.0
-        seen.add(learned[id_].tools)
-        why = procedures[id_].why
-        signals = dict(why.signals)
-        signals.pop(Signal.NAMES, None)
-        known = STRONG_ENOUGH * question.general_strength(why.covered) / KNOWN
-        after[id_] = replace(
-            why,
-            signals=signals | {Signal.WORDS: best * fit[id_] * again},
-            strength=max(why.strength, min(1.0, known)),
-        )
-    return [replace(one, why=after.get(one.head.id, one.why)) for one in candidates], fit
-
-
-def learned_of(record: MemoryRecord) -> LearnedProcedure | None:
-    """Return the tools and tasks of a learned procedure; None for a record that is redacted or was not learned."""
-    if record.learned_tools is None:
-        return None
-    triggers = (record.payload or {}).get("triggers") or ()
-    tasks = [(one.get("signal"), one.get("outcome")) for one in triggers if _is_task(one)]
-    return LearnedProcedure(
-        frozenset(record.learned_tools), tuple((str(text), str(outcome)) for text, outcome in tasks)
-    )
-
-
-def _is_task(trigger: Any) -> bool:
-    return isinstance(trigger, Mapping) and trigger.get("outcome") in VOTE and isinstance(trigger.get("signal"), str)
-
-
-def fit_of(learned: Mapping[UUID, LearnedProcedure], question: Question, index_key: bytes) -> dict[UUID, float]:
-    """Return how well each procedure fits a question, from 0 to 1, which the best one has."""
-    near = _nearness(learned, question, index_key)
-    nearest = max((value for values in near.values() for value in values), default=0.0)
-    if nearest <= 0:
-        return {}
-    votes = {
-        id_: [
-            VOTE[outcome] * (value / nearest) ** NEARNESS
-            for value, (_, outcome) in zip(near[id_], one.tasks, strict=True)
-        ]
-        for id_, one in learned.items()
-    }
-    probable = _probable_tools(learned, votes)
-    scores = {
-        id_: math.log(sum(votes[id_]) + 1e-9)
-        + TOOLS_SHARE * sum(math.log(p if tool in one.tools else 1 - p) for tool, p in probable.items())
-        for id_, one in learned.items()
-    }
-    top = max(scores.values())
-    # The root undoes the power by which the nearness of tasks was raised.
-    return {id_: math.exp((score - top) / NEARNESS) for id_, score in scores.items()}
-
-
-def _probable_tools(
-    learned: Mapping[UUID, LearnedProcedure], votes: Mapping[UUID, Sequence[float]]
-) -> dict[str, float]:
-    """Return for each tool the probability that the task needs it, by the votes of all tasks."""
-    of_set: dict[frozenset[str], float] = {}
-    successes: Counter[frozenset[str]] = Counter()
-    for id_, one in learned.items():  # a skill and a plan may have been learned from the same tasks
-        of_set[one.tools] = max(of_set.get(one.tools, 0.0), sum(votes[id_]))
-        count = sum(1 for _, outcome in one.tasks if outcome == "success")
-        successes[one.tools] = max(successes[one.tools], count)
-    total, succeeded = sum(of_set.values()), sum(successes.values())
-    probable = {}
-    for tool in sorted({tool for tools in of_set for tool in tools}):
-        known = sum(count for tools, count in successes.items() if tool in tools) / succeeded if succeeded else 0.5
-        votes_for = sum(vote for tools, vote in of_set.items() if tool in tools)
-        probable[tool] = min(MOST, max(LEAST, (votes_for + PRIOR * known) / (total + PRIOR)))
-    return probable
-
-
-def _nearness(
-    learned: Mapping[UUID, LearnedProcedure], question: Question, index_key: bytes
-) -> dict[UUID, list[float]]:
-    """Return the BM25 scores of the tasks of each procedure, with the mean length of these tasks as that of texts."""
-    words = {id_: [_words_of(index_key, text) for text, _ in one.tasks] for id_, one in learned.items()}
-    lengths = [length for tasks in words.values() for _, length in tasks]
-    mean = max(1.0, sum(lengths) / max(1, len(lengths)))
-    return {id_: [_score(question, task, mean) for task in tasks] for id_, tasks in words.items()}
-
-
-def _score(question: Question, task: tuple[Mapping[int, int], int], mean: float) -> float:
-    counts, length = task
-    saturation = K1 * (1 - B + B * length / mean)
-    score = 0.0
-    for weight, terms in zip(question.weights, question.terms, strict=True):
-        count = max((counts.get(term, 0) for term in terms), default=0)
-        score += weight * count * (K1 + 1) / (count + saturation)
-    return score
-
-
-@lru_cache(maxsize=2_000)
-def _words_of(index_key: bytes, text: str) -> tuple[Mapping[int, int], int]:
-    """Return how often each term occurs in a text, and the length of the text in words."""
-    found = analysed(text)
-    return Counter(term_number(index_key, lexeme) for lexeme in found.lexemes), found.length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

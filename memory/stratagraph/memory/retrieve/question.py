@@ -203,14 +203,6 @@ class Question:
     def _at(self) -> dict[int, int]:
         return {}
 
-    def general_strength(self, words: int) -> float:
-        """Return the share of the question's weight that some words have, apart from words with the form of a name.
-
-        A skill or plan is for tasks of a kind: whom or what such a task names does not matter.
-        """
-        total = self._general_of[-1]
-        return self._general_of[words] / total if total > 0 else 0.0
-
     def strength_by_meaning(self, nearness: float, *, among: int) -> float:
         """Return how much of the question a text answers that is near to it in meaning, from 0 to 1.
 

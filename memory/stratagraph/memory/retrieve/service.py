@@ -19,16 +19,17 @@ from uuid import UUID
 
 from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmbedder
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve.answer import Node, Retrieved, nodes_of
-from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, only_by_event, read
+from stratagraph.memory.retrieve.answer import Node, Retrieved, nodes_of, with_composed
+from stratagraph.memory.retrieve.candidates import Asked, Candidate, Rows, Why, only_by_event, read
 from stratagraph.memory.retrieve.choose import choose, fingerprint_of, template_terms, to_compare
 from stratagraph.memory.retrieve.expand import Walk, confirmed_walk, connected
 from stratagraph.memory.retrieve.fuse import Scored, fuse, gather, newest_first, ranked
 from stratagraph.memory.retrieve.messages import SHORT, asking_sentences, question_first
+from stratagraph.memory.retrieve.needed_tools import ByNeed, ToolModels, ranked_by_need
 from stratagraph.memory.retrieve.passages import words_asked
 from stratagraph.memory.retrieve.past import past_snapshot
 from stratagraph.memory.retrieve.phrases import phrases_of, terms_of_phrases, without_phrases
-from stratagraph.memory.retrieve.procedures import ranked_by_tasks, select
+from stratagraph.memory.retrieve.procedures import select
 from stratagraph.memory.retrieve.question import AskedWords, candidate_names, words_aside
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
@@ -107,6 +108,7 @@ class Retrieve:
         self._questions = questions
         self._sequences = Sequences()
         self._words = WordIndex(cache_bytes=word_cache_bytes)
+        self._models = ToolModels()
         self.log = RetrievalLog(database)
 
     async def retrieve(self, trust: Trust, request: RetrieveRequest) -> Retrieved:
@@ -129,6 +131,7 @@ class Retrieve:
                 roots=answer.roots,
                 nodes=tuple(node.record.id for node in answer.nodes),
                 at=search.at,
+                composed=answer.composed,
             ),
             search.caller,
         )
@@ -192,10 +195,12 @@ class Retrieve:
                 asked, rows = await self._snapshot(reading, request)
                 candidates = found = fuse(asked, rows, gather(asked, rows))
             asked, candidates = await named_first(reading.reader, request.task_descriptor, asked, candidates)
-            candidates, fit = await ranked_by_tasks(reading.reader, caller.tenant.index_key, asked.question, candidates)
-            wanted = min(request.root_limit, request.node_limit)
+            by_need = await self._by_need(reading, request, candidates)
+            candidates = by_need.candidates
             least = _least_strength(asked, candidates, request)
             ranking = _ranking(asked, candidates, request, least)
+            composed = by_need.best(ranking, request, least=least)
+            wanted = min(request.root_limit, request.node_limit) - (composed is not None)
             says = [fingerprint_of(one.head) for one, _ in ranking]
             words = await sequences(reading.reader, to_compare(ranking, says))
             chosen = choose(ranking, says, words, wanted=wanted, is_survey=not asked.times.newest)
@@ -219,11 +224,10 @@ class Retrieve:
         # A relation may lead to what the request leaves out.
         records, edges = _wanted(walk.records, reading, request, scores), walk.relations
         hops, edges = connected(roots, walk.neighbourhood, records, edges, max_hops=request.max_hops)
-        for one in candidates:
-            if Signal.TIME in one.why.signals:
-                one.why.timed_by = basis(asked.times, one.head)
-        why = {one.head.id: one.why for one in candidates}
+        why = _why(asked, candidates)
         nodes = nodes_of(roots, hops, edges, records=records, scores=scores, why=why, duplicates=chosen.duplicates)
+        if composed is not None:
+            roots, nodes, edges = with_composed(composed, roots, nodes, edges, request=request)
         reached = set(walk.neighbourhood.reached)
         if len(chosen.order) > wanted:
             reached.add("roots")
@@ -232,7 +236,9 @@ class Retrieve:
             roots=tuple(roots),
             nodes=tuple(nodes),
             edges=tuple(edges),
-            selection=select((records[root] for root in roots), request.context, reading.at, fit=fit),
+            selection=select(
+                (node.record for node in nodes if node.root), request.context, reading.at, fit=by_need.fit
+            ),
             asked=AskedWords(caller.tenant.index_key, request.task_descriptor),
             candidates=len(chosen.order),
             reached=tuple(sorted(reached)),
@@ -242,7 +248,8 @@ class Retrieve:
             mirror_lag_seconds=walk.answered_by.mirror_lag_seconds,
             vector_fallback=embedded.fallback,
             rendering=await _rendering(request, nodes, asked.question.weights),
-            nothing_known=not ranking,
+            nothing_known=not ranking and composed is None,
+            composed=None if composed is None else (composed.record.id, composed.plan_id),
             times=asked.times.times,
             at=past,
         )
@@ -250,12 +257,25 @@ class Retrieve:
             caller=caller,
             at=now,
             phrases=phrases,
-            found=found,
+            found=[by_need.improved(one) for one in found],
             chosen=chosen,
             wanted=wanted,
             least=least,
             left_out=reading.left_out,
             answer=answer,
+        )
+
+    async def _by_need(self, reading: _Reading, request: RetrieveRequest, candidates: Sequence[Candidate]) -> ByNeed:
+        """Return the candidates, with procedures ranked by the tools that the task needs; as they are in the past."""
+        if isinstance(reading.reader, PastReader):
+            return ByNeed(candidates=candidates)
+        return await ranked_by_need(
+            reading.reader,
+            self._models,
+            request.task_descriptor,
+            candidates,
+            types=request.memory_types,
+            left_out=reading.left_out,
         )
 
     async def _read(self, reading: _Reading, request: RetrieveRequest) -> tuple[_Reading, RetrieveRequest, Asked, Rows]:
@@ -401,6 +421,14 @@ def _ranking(asked: Asked, candidates: Sequence[Candidate], request: RetrieveReq
         return []
     order = ranked(candidates)
     return newest_first(order) if asked.times.newest else order
+
+
+def _why(asked: Asked, candidates: Sequence[Candidate]) -> dict[UUID, Why]:
+    """Return what made each record a candidate, with what of it fits the times of the question."""
+    for one in candidates:
+        if Signal.TIME in one.why.signals:
+            one.why.timed_by = basis(asked.times, one.head)
+    return {one.head.id: one.why for one in candidates}
 
 
 def _limits(request: RetrieveRequest) -> Limits:

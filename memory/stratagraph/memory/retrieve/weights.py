@@ -100,13 +100,11 @@ SURVEY = 25  # roots; who asks for more wants all that there is, as for the evid
 MISSING = 0.1  # part of a fact's words that the event which it quotes may lack, such as a word that was cut; examples
 LEAST_QUOTED = 4  # words by which a long event is recognised; examples
 
-# Learned procedures, by the tasks that they were learned from.
-NEARNESS = 4.0  # power by which the nearness of a task counts; learning
-VOTE = {"success": 1.0, "partial": 0.5, "failure": 0.1}  # a failed task still shows which tools it asked for; learning
-TOOLS_SHARE = 0.5  # weight of what the tools say one by one, beside the votes for whole procedures; learning
-PRIOR = 1.0  # votes, for a tool, of its share among the successes; learning
-LEAST, MOST = 0.02, 0.98  # bounds of the probability of a tool; learning
+# Learned procedures, by the tools that a task needs (`learning/needs/model.py` has the weights of the model).
+FAMILIAR = 0.17  # least nearness by known words, where only procedures are asked for; learning
+FAMILIAR_AMONG_ALL = 0.2  # least nearness by all words, where other records may answer too; learning, recall
+NEEDED = 0.4  # least probability of a tool of a composed plan; learning
+FITS = (
+    0.2  # by which the log likelihood of a known procedure is above that of a plan which is not composed then; learning
+)
 SAME_TOOLS = 0.5  # share of its words that a procedure keeps after a better one with the same tools; learning
-# Least share of a task's general words that a learned procedure must have to be known for it; as STRONG_ENOUGH, but
-# without names, which differ from task to task. See docs/learning.md; learning.
-KNOWN = 0.2

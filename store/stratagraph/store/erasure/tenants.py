@@ -21,6 +21,9 @@ _BEFORE_SCOPES = (
     tables.fact_slot,
     tables.learning_report,
     tables.learned_tool,
+    tables.learned_example,
+    tables.learned_model,
+    tables.refused_procedure,
 )
 _AFTER_SCOPES = (
     tables.candidate,

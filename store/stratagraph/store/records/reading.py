@@ -143,6 +143,15 @@ class Reader:
         rows = await fetch(self.connection, "fetch_by_handle", **self.caller.parameters(), keys=list(keys), at=at)
         return await self._records(rows)
 
+    async def current_by_handle(self, keys: Sequence[bytes], *, most: int) -> list[MemoryRecord]:
+        """Return at most `most` current records with the given handle keys, which the caller may read in full."""
+        if not keys:
+            return []
+        rows = await fetch(
+            self.connection, "fetch_current_by_handle", **self.caller.parameters(), keys=list(keys), most=most
+        )
+        return await self._records(rows)
+
     async def relations(self, ids: Collection[UUID]) -> list[Relation]:
         """Return the relations among `ids` that are visible to the caller, in the order of `ids`.
 

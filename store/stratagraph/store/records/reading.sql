@@ -7,6 +7,14 @@ WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:keys AS bytea[])) AND (:al
   AND r.sensitivity <= :ceiling AND (CAST(:at AS timestamptz) IS NULL OR r.created_at <= CAST(:at AS timestamptz))
 ORDER BY r.created_at DESC, r.id DESC LIMIT 100
 
+-- fetch_current_by_handle --
+-- Fetch the current records with the given handle keys that the caller may read in full, newest first.
+SELECT {record_columns}
+FROM record r JOIN record_head h ON h.tenant = r.tenant AND h.id = r.id
+WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:keys AS bytea[])) AND r.state <= 2
+  AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+ORDER BY r.created_at DESC, r.id DESC LIMIT :most
+
 -- fetch_heads --
 -- Fetch records that the caller may read in full, without their content, to rank more than will be shown.
 SELECT {head_columns}, NULL::text AS name, NULL::text AS text, NULL::jsonb AS payload, NULL::jsonb AS provenance,

@@ -35,12 +35,14 @@ class StoredReport:
 class RetrievalEntry:
     """An entry of the log: when a retrieval was answered, the records that it returned, and its report, if it has one.
 
-    Records that were deleted since are missing.
+    Records that were deleted since are missing. `composed` is the id of the composed plan that it returned, and its
+    `plan_id`.
     """
 
     id: UUID
     at: datetime
     nodes: tuple[UUID, ...]
+    composed: tuple[UUID, str] | None
     report: StoredReport | None
 
 
@@ -66,7 +68,14 @@ async def fetch_retrieval(connection: AsyncConnection, caller: Caller, id_: UUID
     if not rows:
         return None
     row = rows[0]
-    return RetrievalEntry(id=row["id"], at=row["at"], nodes=tuple(row["nodes"]), report=_report(row))
+    composed = None if row["composed_id"] is None else (row["composed_id"], row["composed"])
+    return RetrievalEntry(id=row["id"], at=row["at"], nodes=tuple(row["nodes"]), composed=composed, report=_report(row))
+
+
+async def find_composed(connection: AsyncConnection, caller: Caller, id_: UUID) -> str | None:
+    """Return the `plan_id` of the plan that was composed for the caller under an id; None if there is none."""
+    rows = await fetch(connection, "find_composed_plan", tenant=caller.tenant.id, id=id_, actor=caller.trust.identity)
+    return rows[0]["composed"] if rows else None
 
 
 async def lock_retrieval(connection: AsyncConnection, caller: Caller, id_: UUID) -> None:

@@ -9,8 +9,12 @@ ON CONFLICT (tenant) DO UPDATE SET successes = u.successes + excluded.successes,
 
 -- fetch_retrieval --
 -- Fetch a retrieval of one actor, and what was reported of it.
-SELECT id, at, nodes, outcome, reported_at, report_hash, credited, penalized, sequence::text AS sequence
+SELECT id, at, nodes, composed_id, composed, outcome, reported_at, report_hash, credited, penalized, sequence::text AS sequence
 FROM retrieval WHERE tenant = :tenant AND id = :id AND actor = :actor
+
+-- find_composed_plan --
+-- Find the plan that was composed for one actor under an id.
+SELECT composed FROM retrieval WHERE tenant = :tenant AND composed_id = :id AND actor = :actor LIMIT 1
 
 -- fetch_retrieval_use --
 -- Fetch the counts of one tenant.

@@ -32,7 +32,8 @@ _log = structlog.get_logger(__name__)
 class LoggedRetrieval:
     """One entry of the log. Only ids are stored, not the query.
 
-    The records of a playbook are lessons; that they were told is counted when the entry is written.
+    The records of a playbook are lessons; that they were told is counted when the entry is written. `composed` is the
+    id of a composed plan that was returned, and its `plan_id`, which names the records that are its parts.
     """
 
     id: UUID
@@ -40,6 +41,7 @@ class LoggedRetrieval:
     nodes: Sequence[UUID]
     at: datetime
     is_playbook: bool = False
+    composed: tuple[UUID, str] | None = None
 
 
 class RetrievalLog:
@@ -88,6 +90,11 @@ class RetrievalLog:
     async def write_now(self, id_: UUID) -> None:
         """Write the entry `id_`, and those before it, if it waits in this process. Raises as `flush` does."""
         if id_ in self._waiting:
+            await self.flush()
+
+    async def write_composed(self, id_: UUID) -> None:
+        """Write what waits in this process if a composed plan is among it that has the id. Raises as `flush` does."""
+        if any(entry.composed is not None and entry.composed[0] == id_ for _, entry in self._waiting.values()):
             await self.flush()
 
     async def close(self) -> None:
@@ -143,6 +150,8 @@ class RetrievalLog:
                 ids=[entry.id for entry in entries],
                 instants=[entry.at for entry in entries],
                 playbooks=[entry.is_playbook for entry in entries],
+                composed_ids=[None if entry.composed is None else entry.composed[0] for entry in entries],
+                composed=[None if entry.composed is None else entry.composed[1] for entry in entries],
                 roots=[array_literal(entry.roots) for entry in entries],
                 nodes=[array_literal(entry.nodes) for entry in entries],
             )

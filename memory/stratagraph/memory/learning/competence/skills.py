@@ -9,6 +9,7 @@ from stratagraph.memory.learning.plans.shapes import ordered_steps
 from stratagraph.memory.learning.procedures.arguments import Argument, schema_of
 from stratagraph.memory.learning.procedures.confidence import wilson_interval
 from stratagraph.memory.learning.procedures.effects import Effect
+from stratagraph.memory.learning.procedures.guidance import guidance_of
 from stratagraph.memory.learning.procedures.naming import described, signature, triggers_of
 from stratagraph.memory.learning.procedures.observation import Observation
 from stratagraph.memory.learning.procedures.reported import Reported
@@ -24,10 +25,12 @@ def skill_name(tools: tuple[str, ...]) -> str:
 
 def skill_payload(observed: Observation, effects: Mapping[str, Effect], reported: Reported) -> dict[str, Any]:
     """Return the payload of a skill, without its version. `effects` is what each tool does, as far as it is known."""
-    recipe = []
+    recipe: list[dict[str, Any]] = []
     for tool, arguments, calls in _tools_in_order(observed):
         schema = schema_of(arguments, calls=calls, episodes=observed.episodes)
+        earlier = [step["tool"] for step in recipe]
         step = {"step": described(tool, arguments), "tool": tool, "args_schema": schema}
+        step |= guidance_of(tool, arguments, earlier, effects)
         effect = effects.get(tool, Effect.UNKNOWN)
         recipe.append(step if effect is Effect.UNKNOWN else step | {"effect": effect.value})
     successes = observed.successes + reported.successes

@@ -9,6 +9,7 @@ from stratagraph.memory.learning.plans.canonical import canonical
 from stratagraph.memory.learning.plans.shapes import Shape, branches_of, critical_path, shape_of
 from stratagraph.memory.learning.procedures.arguments import SAID, main_origin, schema_of
 from stratagraph.memory.learning.procedures.effects import Effect
+from stratagraph.memory.learning.procedures.guidance import guidance_of
 from stratagraph.memory.learning.procedures.naming import conditions_of, described, signature, triggers_of
 from stratagraph.memory.learning.procedures.observation import Observation
 from stratagraph.memory.learning.procedures.reported import Reported
@@ -16,6 +17,7 @@ from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN
 
 LEAST_CALLS = 3  # of an episode whose tool graph is a plan; shorter ones are skills only
 MAX_INTENT = 200  # characters
+SHOWN_FAILURES = 12  # failure modes and fallbacks of one plan, the most frequent
 
 
 def plan_id(tools: tuple[str, ...]) -> str:
@@ -26,9 +28,9 @@ def plan_id(tools: tuple[str, ...]) -> str:
 def plan_payload(observed: Observation, effects: Mapping[str, Effect], reported: Reported) -> dict[str, Any]:
     """Return the payload of a plan, without its version. `effects` is what each tool does, as far as it is known.
 
-    Besides the schema's fields, a step has `share`, the share of the merged episodes that took it, and `effect` where
-    that is known; a link has its `share`; `branches` lists where episodes diverged, and `critical_path` the steps that
-    take longest.
+    Besides the schema's fields, a step has `share`, the share of the merged episodes that took it, `effect` where that
+    is known, and what `guidance` says of it; a link has its `share`; `branches` lists where episodes diverged, and
+    `critical_path` the steps that take longest. `fallbacks` are remedies of failures.
     """
     shape = shape_of(observed)
     path, expected_ms = critical_path(shape, observed.steps)
@@ -58,7 +60,8 @@ def plan_payload(observed: Observation, effects: Mapping[str, Effect], reported:
         "triggers": triggers,
         "branches": branches_of(shape) or None,
         "critical_path": {"steps": list(path), "expected_latency_ms": expected_ms} if path else None,
-        "failure_modes": [one.value for one in observed.failures.by_count()[:12]] or None,
+        "failure_modes": [one.value for one in observed.failures.by_count()[:SHOWN_FAILURES]] or None,
+        "fallbacks": [one.value for one in observed.remedies.by_count()[:SHOWN_FAILURES]] or None,
     }
     return {key: value for key, value in payload.items() if value is not None}
 
@@ -92,11 +95,23 @@ def _node(
             "failed_call_count": step.failed_calls,
         },
         "share": shape.taken[name] / shape.episodes,
+        **guidance_of(step.tool, step.arguments, _earlier(name, shape), effects),
     }
     if step.timed:
         node["metrics"]["avg_latency_ms"] = step.latency_ms / step.timed
     effect = effects.get(step.tool, Effect.UNKNOWN)
     return node if effect is Effect.UNKNOWN else node | {"effect": effect.value}
+
+
+def _earlier(name: str, shape: Shape) -> list[str]:
+    """Return the tools of the steps from which links lead to a step, directly or over others, in their order."""
+    before, waiting = set[str](), [name]
+    while waiting:
+        at = waiting.pop()
+        found = {source for source, target in shape.links if target == at} - before
+        before |= found
+        waiting += found
+    return [shape.tools[one] for one in shape.order if one in before]
 
 
 def _inputs(observed: Observation) -> dict[str, Any] | None:

@@ -12,6 +12,8 @@ Counted of each tool, over all calls that did not fail:
 - `runs`: calls of the tool without another one between them count as one run. `confirmed` are the runs that began after
   the user had spoken, without giving an argument: the agent was to go ahead with what was known.
 - `informed`: calls whose result has a value that a later argument took.
+- `acted`: calls with an argument that the user or a result gave, and with a result of which no later argument could
+  take anything, such as `ok`: who reads is told something.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from typing import Any, Self
 
 import orjson
 
-from stratagraph.memory.learning.procedures.origins import TracedCall
+from stratagraph.memory.learning.procedures.arguments import COMPOSED, leaves
+from stratagraph.memory.learning.procedures.origins import MIN_TRACED, TracedCall
 
 MAX_OBJECTS = 2_000  # objects of results that are compared within one episode
 DECISIVE = 0.5  # log odds from which on a tool is said to change state, or to read it
@@ -55,6 +58,7 @@ class ToolEvidence:
     runs: int = 0
     confirmed: int = 0
     informed: int = 0
+    acted: int = 0
 
     def merged(self, other: ToolEvidence) -> ToolEvidence:
         """Return the sums of both."""
@@ -91,6 +95,8 @@ def evidence_of(traced: Sequence[TracedCall]) -> dict[str, ToolEvidence]:
                 count(call.tool, "confirmed")
         if call.id in used:
             count(call.tool, "informed")
+        if any(origin != COMPOSED for origin in one.origins.values()) and not _tells(call.result):
+            count(call.tool, "acted")
         same = orjson.dumps([call.tool, call.args], option=orjson.OPT_SORT_KEYS)
         is_repeated = same in earlier
         if is_repeated:
@@ -110,6 +116,15 @@ def evidence_of(traced: Sequence[TracedCall]) -> dict[str, ToolEvidence]:
                     count(call.tool, "rewrote")
             objects[name] = content
     return {tool: ToolEvidence(**found[tool]) for tool in sorted(found)}
+
+
+def _tells(result: Any) -> bool:
+    """Return whether a result has a value that is long enough to be looked for in later arguments."""
+    return any(
+        not isinstance(value, bool) and len(str(value)) >= MIN_TRACED
+        for _, value in leaves(result)
+        if value is not None
+    )
 
 
 def _named_object(result: Any) -> tuple[tuple[str, str], Mapping[str, Any]] | None:
@@ -149,7 +164,7 @@ def log_odds(evidence: ToolEvidence) -> float:
 
 
 def _for(one: ToolEvidence) -> float:
-    return 4.0 * one.rewrote + one.between_other + one.confirmed
+    return 4.0 * (one.rewrote + one.acted) + one.between_other + one.confirmed
 
 
 def _against(one: ToolEvidence) -> float:

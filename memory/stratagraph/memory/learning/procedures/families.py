@@ -21,10 +21,12 @@ from stratagraph.memory.learning.procedures.effects import Effect, ToolEvidence,
 from stratagraph.memory.learning.procedures.observation import Observation, observe
 from stratagraph.memory.learning.procedures.reported import NOTHING, Reported
 from stratagraph.memory.learning.stage import LearningBatch
+from stratagraph.store.learning.examples import find_refused
 from stratagraph.store.learning.procedures import sources_of, store_tool_evidence, tool_evidence
 from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.inserting import NewRelation
-from stratagraph.store.records.procedures import FIRST_VERSION
+from stratagraph.store.records.procedures import FIRST_VERSION, Version
 
 MAX_BYTES = MAX_CONTENT_BYTES // 2  # of a payload with its state, as JSON: half of what a capture may have
 MAX_EVIDENCE = 100  # episodes that one record is related to in one batch, the newest
@@ -128,18 +130,12 @@ async def store_family(
 
     The record is changed in place while it asks for the same steps, and superseded by a new version otherwise. A
     contested one is changed in place, because a new version would end its disputes. A procedure of this name that a
-    caller has captured, or that has other tools, is left alone.
+    caller has captured, or that has other tools, is left alone; one that a caller has retracted is not made again.
     """
     versions = await batch.learner.versions(kind.type, kind.name(family.tools))
     current = next((one for one in versions if one.is_current), None)
     if current is None:
-        version = next_version(str(versions[0].payload.get("version") or FIRST_VERSION)) if versions else FIRST_VERSION
-        payload = kind.payload(family.observed, effects, NOTHING) | {"version": version}
-        learned = _learned(batch, kind, family, family.observed, payload)
-        if _is_too_large(learned, learnt):
-            return None
-        learnt.created.append(await batch.learner.create(learned))
-        return learnt.created[-1]
+        return await _create(batch, kind, family, effects, learnt, versions)
     before = Observation.of_state(current.learned_state)
     if before is None or before.tools != family.tools:
         whose = "of other tools" if before is not None else "that a caller has captured"
@@ -173,6 +169,28 @@ async def store_family(
     await batch.learner.retell(current.id, replace(learned, payload={**learned.payload, "version": version}))
     learnt.retold.append(current.id)
     return current.id
+
+
+async def _create(
+    batch: LearningBatch,
+    kind: Procedure,
+    family: Family,
+    effects: Mapping[str, Effect],
+    learnt: Learnt,
+    versions: Sequence[Version],
+) -> UUID | None:
+    """Make the procedure of a family that has none; `versions` are those that were superseded."""
+    key = handle_key(batch.caller.tenant, kind.type, kind.name(family.tools))
+    if await find_refused(batch.connection, batch.group, [key]):
+        learnt.skip("episodes of procedures that a caller has retracted", len(family.episodes))
+        return None
+    version = next_version(str(versions[0].payload.get("version") or FIRST_VERSION)) if versions else FIRST_VERSION
+    payload = kind.payload(family.observed, effects, NOTHING) | {"version": version}
+    learned = _learned(batch, kind, family, family.observed, payload)
+    if _is_too_large(learned, learnt):
+        return None
+    learnt.created.append(await batch.learner.create(learned))
+    return learnt.created[-1]
 
 
 def _is_too_large(learned: LearnedRecord, learnt: Learnt) -> bool:

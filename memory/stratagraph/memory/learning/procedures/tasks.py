@@ -34,8 +34,13 @@ class Task:
 
 def tasks_of(episode: Episode, outcome: str, witness: Witness) -> tuple[Task, ...]:
     """Return the task of an episode; none if nothing was asked for."""
-    text = shortened("\n".join([*_intent(episode), *said_by_user(episode)]))
+    text = shortened(asked_for(episode))
     return (Task(witness, text, outcome),) if text else ()
+
+
+def asked_for(episode: Episode) -> str:
+    """Return what was asked for in an episode: its intent, where it states one, and what the user said."""
+    return "\n".join([*_intent(episode), *said_by_user(episode)])
 
 
 def newest_tasks(tasks: Iterable[Task]) -> tuple[Task, ...]:

@@ -11,8 +11,12 @@ from stratagraph.store.model.payloads.plan_graph import tool_of_step
 
 # Keys of a payload, and of the entries of its lists, that only learning and reported outcomes write.
 _COMPUTED = {
-    MemoryType.COMPETENCE: {"": ("learned",), "recipe": ("effect", "share", "metrics")},
-    MemoryType.PLAN_GRAPH: {"": ("learned",), "nodes": ("effect", "share", "metrics"), "edges": ("share",)},
+    MemoryType.COMPETENCE: {"": ("learned",), "recipe": ("effect", "share", "metrics", "ask", "check")},
+    MemoryType.PLAN_GRAPH: {
+        "": ("learned", "composed", "derived_from"),
+        "nodes": ("effect", "share", "metrics", "ask", "check"),
+        "edges": ("share",),
+    },
 }
 
 

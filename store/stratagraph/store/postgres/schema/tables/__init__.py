@@ -35,6 +35,8 @@ from stratagraph.store.postgres.schema.tables.feed import (
 from stratagraph.store.postgres.schema.tables.jobs import job, job_set_aside
 from stratagraph.store.postgres.schema.tables.learning import (
     extraction,
+    learned_example,
+    learned_model,
     learned_signature,
     learned_tool,
     learning_change,
@@ -42,6 +44,7 @@ from stratagraph.store.postgres.schema.tables.learning import (
     learning_report,
     learning_run,
     lesson_use,
+    refused_procedure,
 )
 from stratagraph.store.postgres.schema.tables.limits import rate_bucket, rate_lease
 from stratagraph.store.postgres.schema.tables.merges import (
@@ -106,6 +109,8 @@ __all__ = [
     "idempotency",
     "job",
     "job_set_aside",
+    "learned_example",
+    "learned_model",
     "learned_signature",
     "learned_tool",
     "learning_change",
@@ -124,6 +129,7 @@ __all__ = [
     "record",
     "record_history",
     "reevaluation",
+    "refused_procedure",
     "relation",
     "retrieval",
     "retrieval_use",

@@ -196,3 +196,53 @@ learned_tool = Table(
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
 )
+
+# What one episode showed of the words of a task and the tools that it needed; terms and names are keyed hashes.
+# A row outlives its episode when that is pruned, as what was learned from it does, and is deleted when it is erased.
+learned_example = Table(
+    "learned_example",
+    metadata,
+    tenant_key(),
+    Column("episode", Uuid, primary_key=True),
+    Column("run", Uuid, primary_key=True, comment="the run that read the episode"),
+    Column("scope", Integer, nullable=False),
+    Column("sensitivity", SmallInteger, nullable=False),
+    Column("closed_at", Instant, nullable=False, comment="when the episode was closed"),
+    Column("outcome", SmallInteger, nullable=False),
+    Column("skill", LargeBinary, nullable=False, comment="handle key of the skill with these tools"),
+    Column("plan", LargeBinary, nullable=False, comment="handle key of the plan with these tools"),
+    Column("tools", LargeBinary, nullable=False, comment="keyed hashes of their names, 16 bytes each"),
+    Column("terms", LargeBinary, nullable=False, comment="search terms of what the user said, 4 bytes each"),
+    Column("counts", LargeBinary, nullable=False, comment="how often each term was said, 2 bytes each"),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
+    CheckConstraint("octet_length(terms) = 2 * octet_length(counts)", name="counts"),
+    Index("learned_example_group_ix", "tenant", "scope", "sensitivity", "closed_at", "episode", "run"),
+)
+
+# What the examples of a group say together: which tools a task needs, by its words.
+learned_model = Table(
+    "learned_model",
+    metadata,
+    tenant_key(),
+    Column("scope", Integer, primary_key=True, autoincrement=False),
+    Column("sensitivity", SmallInteger, primary_key=True, autoincrement=False),
+    Column("version", Uuid, nullable=False, comment="another one for each model"),
+    Column("updated_at", Instant, nullable=False),
+    Column("model", LargeBinary, nullable=False, comment="arrays of numbers and keyed hashes, of numpy"),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
+    Index("learned_model_recent_ix", "tenant", "updated_at"),
+)
+
+# Skills and plans that a caller has retracted, by their names: learning does not make them again.
+refused_procedure = Table(
+    "refused_procedure",
+    metadata,
+    tenant_key(),
+    Column("scope", Integer, primary_key=True, autoincrement=False),
+    Column("sensitivity", SmallInteger, primary_key=True, autoincrement=False),
+    Column("key", LargeBinary, primary_key=True, comment="handle key"),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
+)
