@@ -32,9 +32,8 @@ from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.extraction.reader import TextReader
 from stratagraph.memory.learning.extraction.soon import RUN, SETTLE, ReadingSoon
 from stratagraph.memory.learning.runs import RunState
-from stratagraph.memory.records.lookup import Lookup
 from stratagraph.service.extractors.endpoint import ChatEndpoint
-from stratagraph.store.learning.extraction import ReadingState, TextReading
+from stratagraph.store.learning.extraction import ReadingState, TextReading, fetch_readings
 from stratagraph.store.model.enums import RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
@@ -81,8 +80,9 @@ async def tell(memory: Memory, *texts: str, thread: str = "talk", **more: Any) -
 
 
 async def state_of(memory: Memory, record: UUID, trust: Trust | None = None) -> TextReading | None:
-    lookup = Lookup(memory.database, memory.directory, memory.clock)
-    return (await lookup.readings(trust or memory.trust, [record])).get(record)
+    caller = await memory.directory.resolve(trust or memory.trust)
+    async with memory.database.reading(caller.bounds) as connection:
+        return (await fetch_readings(connection, caller, [record])).get(record)
 
 
 async def record_of(memory: Memory, id_: UUID) -> MemoryRecord:
@@ -446,7 +446,7 @@ async def test_captures_and_questions_do_not_wait_for_a_slow_model(told: Memory,
         running = asyncio.create_task(soon.turn(told.clock.now()))
         await model.asked.wait()
         await tell(told, "Bob likes tea")
-        assert await Lookup(told.database, told.directory, told.clock).record(told.trust, turns[0]) is not None
+        assert (await told.record(turns[0])).id == turns[0]
         assert not running.done()
         await running
     assert [one[0] for one in await stated(told)] == ["Ann"]
