@@ -23,7 +23,7 @@ Items = list[dict[str, Any]]
 
 
 def found_in(items: Items) -> dict[str, Any]:
-    """Return the facts of the texts, as the model answers."""
+    """Return the facts of the new texts, as the model answers."""
     return {
         "facts": [
             {
@@ -34,6 +34,7 @@ def found_in(items: Items) -> dict[str, Any]:
                 "quote": match[0],
             }
             for item in items
+            if not item.get("known")
             for match in _SAID.finditer(item["text"])
         ]
     }

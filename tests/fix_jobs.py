@@ -13,6 +13,7 @@ from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.registry import build_jobs
 from stratagraph.memory.learning.extraction.extractor import Extractor
 from stratagraph.memory.learning.extraction.limits import Limits
+from stratagraph.memory.learning.extraction.reader import TextReader
 from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stage import StageReport
 from stratagraph.memory.learning.stages import build_follow_ups, build_stages
@@ -48,7 +49,8 @@ def learning_with_follow_ups_of(
 ) -> Learning:
     """Return the service that learns, with all stages and follow-ups; with extraction if there is an extractor."""
     parts = (memory.database, memory.directory, memory.clock)
-    follow_ups = build_follow_ups(*parts, owner=owner, extractor=extractor, limits=limits, first_pause_s=first_pause_s)
+    reader = TextReader(*parts, extractor, owner=owner, first_pause_s=first_pause_s) if extractor is not None else None
+    follow_ups = build_follow_ups(memory.database, memory.clock, owner=owner, reader=reader, limits=limits)
     return Learning(*parts, build_stages(extracts=extractor is not None), follow_ups)
 
 

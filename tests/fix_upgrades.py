@@ -50,6 +50,20 @@ def set_back(url: str) -> None:
             connection.execute(f"CREATE TABLE {table} (tenant bigint PRIMARY KEY, after uuid)")
         connection.execute("ALTER TABLE link_request ADD COLUMN unites boolean NOT NULL DEFAULT false")
         connection.execute("ALTER TABLE record DROP COLUMN named_times")
+        connection.execute("DELETE FROM extraction")
+        connection.execute(
+            "ALTER TABLE extraction DROP COLUMN record, DROP COLUMN is_alone, DROP CONSTRAINT extraction_state_ck,"
+            " ADD CONSTRAINT extraction_state_ck CHECK (state BETWEEN 1 AND 2),"
+            " ADD CONSTRAINT extraction_pk PRIMARY KEY (tenant, episode), ADD CONSTRAINT extraction_tenant_episode_fk"
+            " FOREIGN KEY (tenant, episode) REFERENCES record (tenant, id) ON DELETE CASCADE"
+        )
+        connection.execute("DROP INDEX extraction_next_try_at_ix")
+        connection.execute(
+            "CREATE INDEX extraction_next_try_at_ix ON extraction (next_try_at, queued_at) WHERE state = 1"
+        )
+        for table in ("learning_run", "learning_report"):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN is_soon")
+        connection.execute("CREATE UNIQUE INDEX learning_run_uq ON learning_run ((true))")
         connection.execute("DROP TABLE learned_example, learned_model, refused_procedure")
         connection.execute("ALTER TABLE retrieval DROP COLUMN composed_id, DROP COLUMN composed")
         connection.execute("UPDATE alembic_version SET version_num = '0060'")

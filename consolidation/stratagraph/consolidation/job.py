@@ -10,6 +10,7 @@ from typing import Protocol
 
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.embedding.embedder import Embedder
+from stratagraph.memory.learning.extraction.soon import ReadingSoon
 from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
@@ -47,7 +48,8 @@ class JobResult:
 class Resources:
     """The services that jobs are built from. `owner` names this server among all that run jobs.
 
-    Without an `embedder`, there is no job that embeds records. Learning runs every `consolidate_every_s` seconds; an
+    Without an `embedder`, there is no job that embeds records; without `reading_soon`, none that interprets captures.
+    Learning runs every `consolidate_every_s` seconds; an
     episode that it has not read, or keeps for a skill, is kept for `keep_unlearned` after it was closed.
     """
 
@@ -59,6 +61,7 @@ class Resources:
     learning: Learning
     owner: str
     embedder: Embedder | None = None
+    reading_soon: ReadingSoon | None = None
     consolidate_every_s: float = CONSOLIDATE_EVERY_S
     keep_unlearned: timedelta = KEEP_UNLEARNED
 

@@ -9,6 +9,7 @@ from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.consolidate import Consolidate
 from stratagraph.consolidation.jobs.count_words import CountWords
 from stratagraph.consolidation.jobs.embed import Embed
+from stratagraph.consolidation.jobs.interpret_captures import InterpretCaptures
 from stratagraph.consolidation.jobs.link_names import LinkNames
 from stratagraph.consolidation.jobs.log_days import LogDays
 from stratagraph.consolidation.jobs.prune import Prune
@@ -23,6 +24,7 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
     Consolidate,
     CountWords,
     Embed,
+    InterpretCaptures,
     LinkNames,
     LogDays,
     Prune,
@@ -35,5 +37,12 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
 
 
 def build_jobs(resources: Resources) -> list[Job]:
-    """Return an instance of every job in JOBS, with its default config; of Embed only with an embedder."""
-    return [job(resources) for job in JOBS if job is not Embed or resources.embedder is not None]
+    """Return an instance of every job in JOBS, with its default config.
+
+    Without an embedder, there is no Embed, and without a language model no InterpretCaptures.
+    """
+    missing: dict[object, bool] = {
+        Embed: resources.embedder is None,
+        InterpretCaptures: resources.reading_soon is None,
+    }
+    return [job(resources) for job in JOBS if not missing.get(job, False)]

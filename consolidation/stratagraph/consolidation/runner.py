@@ -23,6 +23,7 @@ import structlog
 
 from stratagraph.consolidation.job import Job, JobResult
 from stratagraph.memory.embedding.embedder import EmbedderUnavailable
+from stratagraph.memory.learning.extraction.extractor import ExtractorUnavailable
 from stratagraph.store.jobs.leases import LEASE_S, JobLeases
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.errors import StatementTimedOut, StoreUnavailable, StratagraphError, error_kind
@@ -33,6 +34,7 @@ SHORTEST_PAUSE_S = 0.1
 LONGEST_IDLE_PAUSE_S = 8.0  # between runs of a job that finds nothing to do, unless its interval is longer
 LONGEST_OUTAGE_PAUSE_S = 30.0  # between attempts while the database cannot be reached
 _log = structlog.get_logger(__name__)
+_MODEL_UNAVAILABLE = (EmbedderUnavailable, ExtractorUnavailable)
 T = TypeVar("T")
 
 
@@ -151,8 +153,8 @@ class Runner:
         pause_s = min(job.config.longest_pause_s, max(1.0, job.config.interval_s) * 2 ** min(failures, 20))
         reason = _reason(error)
         await self.leases.fail(job.name, reason, pause_s=pause_s)  # during an outage raises, and the outage is logged
-        # A run that the database or the embedder left is no defect of the job, also where it is back already.
-        is_outage = type(error) in (StoreUnavailable, StatementTimedOut) or isinstance(error, EmbedderUnavailable)
+        # A run that the database or a model left is no defect of the job, also where it is back already.
+        is_outage = type(error) in (StoreUnavailable, StatementTimedOut) or isinstance(error, _MODEL_UNAVAILABLE)
         log = _log.warning if is_outage else _log.error
         log("job failed", job=job.name, error=reason, failures=failures + 1, retry_in_s=round(pause_s, 1))
         return Run(job=job.name, counts={}, error=reason, took_s=took_s, pause_s=pause_s)
@@ -213,6 +215,6 @@ async def _cancelled(*tasks: asyncio.Task[object]) -> None:
 
 def _reason(error: Exception) -> str:
     """Why a run failed, without any text that could quote a row."""
-    if isinstance(error, RunStopped | StoreUnavailable | EmbedderUnavailable):
+    if isinstance(error, (RunStopped, StoreUnavailable, *_MODEL_UNAVAILABLE)):
         return error.message
     return error_kind(error)

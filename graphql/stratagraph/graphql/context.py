@@ -13,6 +13,7 @@ from strawberry.dataloader import DataLoader
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.services import Services
+from stratagraph.store.learning.extraction import TextReading
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust
@@ -33,11 +34,13 @@ class Context:
     relations: DataLoader[UUID, list[Relation]] = field(init=False)
     audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)
     timelines: DataLoader[EpisodeKey, dict[str, Any] | None] = field(init=False)
+    readings: DataLoader[UUID, TextReading | None] = field(init=False)
 
     def __post_init__(self) -> None:
         self.relations = DataLoader(load_fn=self._load_relations)
         self.audit = DataLoader(load_fn=self._load_audit)
         self.timelines = DataLoader(load_fn=self._load_timelines)
+        self.readings = DataLoader(load_fn=self._load_readings)
 
     def narrowed(self, scopes: Iterable[str] | None, ceiling: Sensitivity | None) -> Context:
         """Return the context under narrower trust, for reading what an answer refers to as narrowly as the answer.
@@ -55,6 +58,10 @@ class Context:
     async def _load_audit(self, ids: list[UUID]) -> list[list[AuditEntry]]:
         found = await self.services.lookup.audit(self.trust, ids)
         return [found.get(id_, []) for id_ in ids]
+
+    async def _load_readings(self, ids: list[UUID]) -> list[TextReading | None]:
+        found = await self.services.lookup.readings(self.trust, ids)
+        return [found.get(id_) for id_ in ids]
 
     async def _load_timelines(self, episodes: list[EpisodeKey]) -> list[dict[str, Any] | None]:
         found = await self.services.lookup.payloads(self.trust, [episode.record for episode in episodes])

@@ -20,6 +20,7 @@ from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.graphql.services import HealthReport, Report
 from stratagraph.memory.embedding.filling import JOB as EMBED
 from stratagraph.memory.embedding.questions import QuestionEmbedder
+from stratagraph.memory.learning.extraction.reader import JOB as INTERPRET
 from stratagraph.service.measuring import STALE_S, Gauge, Measured, Measurements
 from stratagraph.service.processes.board import ProcessState
 from stratagraph.store.feed.consumer import Lag
@@ -195,8 +196,10 @@ class Health:
     async def _check_jobs(self) -> Report:
         measured = await self._measurements.jobs.current()
         states = measured.value or ()
-        # Without an embedder that answers, words find the records: the embedder's own check says so.
-        failing = [f"{one.name} keeps failing" for one in states if one.name != EMBED and _keeps_failing(one)]
+        # Without an embedder that answers, words find the records: the embedder's own check says so. Without a language
+        # model that answers, everything else works, and texts wait.
+        optional = (EMBED, INTERPRET)
+        failing = [f"{one.name} keeps failing" for one in states if one.name not in optional and _keeps_failing(one)]
         waiting = [f"{one.name} is due and no server runs it" for one in states if one.overdue_s > OVERDUE_S]
         if failing or waiting:
             return _report("jobs", measured, "; ".join([*failing, *waiting]), ok=False, fails=bool(failing))

@@ -7,6 +7,7 @@ import importlib.metadata
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from stratagraph.consolidation.job import Resources
@@ -28,6 +29,8 @@ from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
 from stratagraph.memory.learning.extraction.limits import Limits
+from stratagraph.memory.learning.extraction.reader import TextReader
+from stratagraph.memory.learning.extraction.soon import ReadingSoon
 from stratagraph.memory.learning.runs import ConsolidationRuns
 from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stages import build_follow_ups, build_stages
@@ -221,16 +224,18 @@ async def open_runtime(
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
         owner = new_owner()
         generations = Generations(database, CONSUMER)
-        capture = Capture(database, directory, clock, Policy.load(settings.policy_file))
-        failed_captures = FailedCaptures(database, directory, clock, capture)
         extractor = await open_extractor(stack, settings)
-        limits = Limits(tokens=settings.extractor_tokens)
+        limits = Limits(tokens=settings.extractor_tokens, interval=timedelta(seconds=settings.consolidate_every_s))
+        reader = TextReader(database, directory, clock, extractor, owner=owner) if extractor is not None else None
+        policy = Policy.load(settings.policy_file)
+        capture = Capture(database, directory, clock, policy, queues_texts=reader is not None)
+        failed_captures = FailedCaptures(database, directory, clock, capture)
         learning = Learning(
             database,
             directory,
             clock,
             build_stages(extracts=extractor is not None),
-            build_follow_ups(database, directory, clock, owner=owner, extractor=extractor, limits=limits),
+            build_follow_ups(database, clock, owner=owner, reader=reader, limits=limits),
         )
         resources = Resources(
             database=database,
@@ -239,6 +244,9 @@ async def open_runtime(
             artifacts=artifacts,
             failed_captures=failed_captures,
             learning=learning,
+            reading_soon=ReadingSoon(database, clock, reader, learning.writer, limits=limits)
+            if reader is not None
+            else None,
             owner=owner,
             embedder=embedder,
             consolidate_every_s=settings.consolidate_every_s,

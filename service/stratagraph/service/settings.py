@@ -81,7 +81,8 @@ class ExtractorSettings(BaseSettings):
 
     extractor: Literal["off", "openai"] = Field(
         default="off",
-        description="extracts facts from closed episodes: openai, an endpoint that speaks OpenAI's chat completions",
+        description="reads new texts for facts, names, times and labels: openai, an endpoint that speaks OpenAI's chat"
+        " completions",
     )
     extractor_url: str | None = Field(
         default=None,

@@ -27,7 +27,9 @@ LATER = timedelta(days=30)
 
 
 def job_names() -> list[str]:
-    return sorted(str(job.name) for job in JOBS if hasattr(job, "name") and job.name != "embed")
+    return sorted(
+        str(job.name) for job in JOBS if hasattr(job, "name") and job.name not in ("embed", "interpret-captures")
+    )
 
 
 @asynccontextmanager

@@ -230,7 +230,7 @@ async def test_an_answer_that_oversteps_the_schema_is_asked_for_again_and_then_s
     assert "cannot be used" in again[3]["content"]
     (aside,) = await memory.rows("SELECT job, error, attempts FROM job_set_aside")
     assert (aside["job"], aside["error"], aside["attempts"]) == (
-        "consolidate",
+        "interpret-captures",
         "AnswerUnusable in memory.learning.extraction.asking.read",
         1,
     )

@@ -159,6 +159,7 @@ async def test_what_waits_is_counted_as_the_tables_have_it(counted: Counted, wai
         ("failed_captures",): waiting.failed,
         ("given_up_captures",): waiting.given_up,
         ("reevaluations",): waiting.reevaluations,
+        ("texts_to_read",): 0,
         ("due_episodes",): waiting.due,
     }
     assert found["job_set_aside"] == {("prune",): waiting.set_aside, ("reevaluate",): 0}

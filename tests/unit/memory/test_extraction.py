@@ -6,6 +6,7 @@ import json
 import math
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from hostile_texts import HOSTILE_TEXT, acts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.learning.extraction.answers import BadAnswer, read_answer
+from stratagraph.memory.learning.extraction.answers import BadAnswer, occurs, read_answer
 from stratagraph.memory.learning.extraction.prompt import (
     INSTRUCTIONS,
     MAX_FACTS,
@@ -26,6 +27,7 @@ from stratagraph.memory.learning.extraction.prompt import (
     messages,
     parts,
 )
+from stratagraph.memory.retrieve.times import time_words
 from stratagraph.store.model.shown_text import shown_text
 
 FACT: dict[str, Any] = {
@@ -159,3 +161,86 @@ def test_whatever_a_text_says_it_is_a_string_in_the_data(texts: list[str]) -> No
     assert (system.role, system.content) == ("system", INSTRUCTIONS)
     assert [one["text"] for one in json.loads(user.content)["items"]] == [one.text for one in part]
     assert correction("{}", "it is empty")[0].role == "assistant"
+
+
+ITEMS = [
+    item("Ann of the blue team met Bob Marley on the feast of 2026, or on 3 May."),
+    replace(item("Cy was known before.", 2), is_known=True),
+    item("\u202eThey\u202c moved to Oslo [secret:12345678]", 3),
+]
+_NAMES = st.sampled_from(
+    [
+        "Ann",
+        "ann",
+        "the blue team",
+        "Bob",
+        "Bob Marley",
+        "Cy",
+        "Oslo",
+        "They",
+        "[secret:12345678]",
+        "Paris",
+        "3 May",
+        "",
+    ]
+) | st.text(max_size=12)
+_INSTANTS = st.sampled_from(
+    ["2026-05-03", "2026-05-04", "1999-01-01", "2026-05-03T10:00:00Z", "0001-01-01", "9999-12-31", "never", ""]
+) | st.text(max_size=12)
+_NUMBERS = st.integers(-1, 5)
+_MENTIONS = st.fixed_dictionaries({"item": _NUMBERS, "name": _NAMES})
+_TIMES = st.fixed_dictionaries({
+    "item": _NUMBERS,
+    "words": st.sampled_from(["the feast", "the feast of 2026", "3 May", "tomorrow"]) | _NAMES,
+    "start": _INSTANTS,
+    "end": _INSTANTS,
+})  # fmt: skip
+_LABELS = st.fixed_dictionaries(
+    {"item": _NUMBERS, "label": HOSTILE_TEXT | st.sampled_from(["home", "Home  Sweet Home"])}
+)
+
+
+@given(st.lists(_MENTIONS, max_size=4), st.lists(_TIMES, max_size=4), st.lists(_LABELS, max_size=4))
+def test_whatever_an_answer_names_is_in_a_new_text_and_bounded(
+    mentions: list[dict[str, Any]], times: list[dict[str, Any]], labels: list[dict[str, Any]]
+) -> None:
+    answer = json.dumps({"facts": [], "mentions": mentions, "times": times, "labels": labels})
+    try:
+        found = read_answer(answer, ITEMS)
+    except BadAnswer:
+        return
+    texts = {one.record: one.text for one in ITEMS if not one.is_known}
+    for record, names in found.names.items():
+        assert all(occurs(name, texts[record]) and shown_text(name) == name for name in names)
+    for record, named in found.times.items():
+        for time in named:
+            assert occurs(time.words, texts[record])
+            assert time.start < time.end <= time.start + timedelta(days=31)
+            read = time_words(time.words, ITEMS[0].at, said=True).times
+            assert all(one.end - one.start > timedelta(days=31) for one in read)
+    for kept in found.labels.values():
+        for label in kept:
+            assert label == label.lower() == shown_text(label)
+            assert 0 < len(label) <= 40
+            assert len(label.split()) <= 3
+            assert acts(label) is None
+
+
+def test_a_time_is_what_its_words_do_not_deny() -> None:
+    said = [item("We meet on the feast of 2026, or on 3 May.")]
+
+    def named(words: str, start: str, end: str) -> list[tuple[str, datetime, datetime]]:
+        answer = {"facts": [], "times": [{"item": 1, "words": words, "start": start, "end": end}]}
+        found = read_answer(json.dumps(answer), said)
+        return [(one.words, one.start, one.end) for times in found.times.values() for one in times]
+
+    day = datetime(2026, 8, 15, tzinfo=UTC)
+    assert named("the feast of 2026", "2026-08-15", "2026-08-15") == [
+        ("the feast of 2026", day, day + timedelta(days=1))
+    ]
+    assert named("the feast", "2026-08-15T02:00:00+02:00", "2026-08-16") == [
+        ("the feast", day, day + timedelta(days=2))
+    ]
+    assert named("the feast of 2026", "2025-08-15", "2025-08-15") == []
+    assert named("3 May", "2026-08-15", "2026-08-15") == []
+    assert named("the feast", "2026-08-15", "2026-09-30") == []

@@ -235,6 +235,8 @@ NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "relations"): Nested(0.5, MAX_RELATIONS),
     ("MemoryRecord", "auditLog"): Nested(0.3, 20),
     ("MemoryRecord", "payload"): Nested(0.2),
+    ("MemoryRecord", "textReading"): Nested(0.05),
+    ("CaptureReceipt", "textReading"): Nested(0.05),
     ("__Schema", "types"): Nested(0, 150),
     ("__Schema", "directives"): Nested(0, 10),
 }

@@ -142,6 +142,7 @@ class CaptureMemorySuccess:
             mentions=captured.mentions,
             changes=captured.changes,
             unindexed_terms=captured.unindexed_terms,
+            captured=captured.primary.id,
         )
 
     @strawberry.field(description="Whether this is the result of an earlier request with the same idempotency key.")

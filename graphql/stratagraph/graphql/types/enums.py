@@ -13,6 +13,7 @@ from stratagraph.memory.lessons.windows import Window
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
 from stratagraph.memory.retrieve.why_not import Absence
+from stratagraph.store.learning.extraction import ReadingState
 from stratagraph.store.model.enums import (
     Curve,
     DeletionPolicy,
@@ -120,6 +121,15 @@ _register(
         " from it.",
         MentionOutcome.AMBIGUOUS: "Several entities fit equally well, or its identifier belongs to an entity that"
         " contradicts it; it was linked to none.",
+    },
+)
+_register(
+    ReadingState,
+    "How far a language model has come with reading the text of a record.",
+    {
+        ReadingState.QUEUED: "It waits to be read, or is being read.",
+        ReadingState.DONE: "It was read.",
+        ReadingState.SET_ASIDE: "It could not be read, and is tried again at `nextTryAt`.",
     },
 )
 _register(

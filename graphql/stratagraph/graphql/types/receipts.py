@@ -8,8 +8,9 @@ from uuid import UUID
 
 import strawberry
 
+from stratagraph.graphql.context import Info
 from stratagraph.graphql.types.enums import ChangeEffect, MentionOutcome
-from stratagraph.graphql.types.records import MemoryRecord
+from stratagraph.graphql.types.records import MemoryRecord, TextReading
 from stratagraph.memory.capture import draft
 from stratagraph.memory.records import changes as memory_changes
 from stratagraph.store.model.analysis.languages import MAX_WORD
@@ -50,6 +51,7 @@ class RecordChange:
 
 @strawberry.type(description="Proof that a capture or a revision was stored.")
 class CaptureReceipt:
+    captured: strawberry.Private[UUID | None]
     candidate_id: strawberry.ID = strawberry.field(description="Id of the request as it was stored, a UUID.")
     sequence: str = strawberry.field(
         description="Token of the write; give it as `atLeastSequence` to a retrieval that must reflect the write."
@@ -68,6 +70,13 @@ class CaptureReceipt:
         f" of these the last; words of over {MAX_WORD} characters count, too. 0 for a replayed request."
     )
 
+    @strawberry.field(
+        description="How far a language model has come with reading the text of the captured record; null where none"
+        " is to read it, and for a revision. `textReading` of the record tells it later."
+    )
+    async def text_reading(self, info: Info) -> TextReading | None:
+        return None if self.captured is None else await TextReading.load(info.context, self.captured)
+
     @classmethod
     def of(
         cls,
@@ -77,8 +86,10 @@ class CaptureReceipt:
         mentions: Iterable[draft.MentionResult] = (),
         changes: Iterable[memory_changes.RecordChange] = (),
         unindexed_terms: int = 0,
+        captured: UUID | None = None,
     ) -> Self:
         return cls(
+            captured=captured,
             candidate_id=strawberry.ID(str(candidate)),
             sequence=sequence,
             state="committed",

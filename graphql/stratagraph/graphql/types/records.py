@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any, Self
+from uuid import UUID
 
 import strawberry
 
@@ -17,6 +18,7 @@ from stratagraph.graphql.types.provenance import AuditEntry, Provenance
 from stratagraph.graphql.types.relations import Relation
 from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve import times
+from stratagraph.store.learning.extraction import ReadingState
 from stratagraph.store.model import records as domain
 from stratagraph.store.records.episode_timelines import is_thread_episode
 from stratagraph.store.records.past import Moment
@@ -31,6 +33,28 @@ class NamedTime:
     @classmethod
     def of(cls, time: times.NamedTime) -> Self:
         return cls(words=time.words, start=time.start if time.start > times.EARLIEST else None, end=time.end)
+
+
+@strawberry.type(description="How far a language model has come with reading the text of a record.")
+class TextReading:
+    state: ReadingState = strawberry.field(description="Whether the text was read.")
+    attempts: int = strawberry.field(
+        description="Number of attempts at the text, or at the present part of a long one, with the one that succeeded;"
+        " from 0."
+    )
+    next_try_at: datetime | None = strawberry.field(
+        description="Instant in UTC at which the next attempt may begin; null once the text was read. It may be past"
+        " where texts of the tenant are read only with the next run of consolidation, because of its limits."
+    )
+
+    @classmethod
+    async def load(cls, context: Context, record: UUID) -> Self | None:
+        """Return how far the reading of a record has come, as far as the caller may read the record in full."""
+        found = await context.readings.load(record)
+        if found is None:
+            return None
+        next_try_at = None if found.state is ReadingState.DONE else found.next_try_at
+        return cls(state=found.state, attempts=found.attempts, next_try_at=next_try_at)
 
 
 @strawberry.type(
@@ -96,6 +120,15 @@ class MemoryRecord:
             )
             for one in (self.record.interpretation or {}).get("named_times", ())
         ]
+
+    @strawberry.field(
+        description="How far a language model has come with reading the text; null where none is to read it, when"
+        " redacted, and for a past record."
+    )
+    async def text_reading(self, info: Info) -> TextReading | None:
+        if self.redacted or self.as_of is not None:
+            return None
+        return await TextReading.load(self.context or info.context, self.record.id)
 
     @strawberry.field(
         description="Content in the canonical snake_case form of the record's type; null when redacted. The payload"

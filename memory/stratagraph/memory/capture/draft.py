@@ -9,9 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity, SourceKind
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import Decay
+from stratagraph.store.model.visible_text import is_blank
 from stratagraph.store.model.words import Terms
 from stratagraph.store.records.entities import Mention
 from stratagraph.store.records.fact_keys import FactEntities, FactKeys
@@ -122,6 +123,14 @@ class Draft:
     def has_own_time(self) -> bool:
         """Whether `occurred_at` is not just the time of the draft's arrival."""
         return self.request.timestamp is not None or self.is_retried
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the draft has words that somebody tells now, such as a turn: no data, and nothing imported."""
+        if self.request.imported is not None:
+            return False
+        is_said = self.request.source_kind in (SourceKind.AGENT_TURN, SourceKind.EVENT, SourceKind.EPISODE)
+        return is_said and self.type is MemoryType.EPISODIC and not is_blank(self.text)
 
     @property
     def joins_thread(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft
@@ -30,9 +31,7 @@ def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) 
     times = _named_times(draft)
     interpretation = writes.interpretations[draft.position] | ({"secrets": draft.secrets} if draft.secrets else {})
     if times:
-        interpretation["named_times"] = [
-            {"words": one.words, "start": rfc3339(one.start), "end": rfc3339(one.end)} for one in times
-        ]
+        interpretation["named_times"] = [time_to_store(one) for one in times]
     return NewRecord(
         id=draft.id,
         type=draft.type,
@@ -64,6 +63,16 @@ def _named_times(draft: Draft) -> Sequence[NamedTime]:
     if draft.type is not MemoryType.EPISODIC or draft.request.source_kind not in _SAYING:
         return ()
     return said_times(draft.text, draft.occurred_at, zone=draft.request.zone)
+
+
+def time_to_store(time: NamedTime) -> dict[str, str]:
+    """Return a time that a text names as the interpretation of its record has it."""
+    return {"words": time.words, "start": rfc3339(time.start), "end": rfc3339(time.end)}
+
+
+def stored_times(interpretation: Mapping[str, Any] | None) -> tuple[Interval, ...]:
+    """Return the intervals of the times that an interpretation has."""
+    return tuple(Interval.stated_in(one) for one in (interpretation or {}).get("named_times") or ())
 
 
 def draft_terms(tenant: Tenant, draft: Draft) -> Terms:

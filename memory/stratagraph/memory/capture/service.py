@@ -31,6 +31,7 @@ from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.learning.extraction import queue_texts
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import (
@@ -61,13 +62,19 @@ LONG_TEXT = 20_000  # characters from which the terms of a text are computed bef
 
 
 class Capture:
-    """The service that stores captures. One per process; safe to call from many tasks."""
+    """The service that stores captures. One per process; safe to call from many tasks.
 
-    def __init__(self, database: Database, directory: Directory, clock: Clock, policy: Policy) -> None:
+    With `queues_texts`, their texts are queued to be read by a language model.
+    """
+
+    def __init__(
+        self, database: Database, directory: Directory, clock: Clock, policy: Policy, *, queues_texts: bool = False
+    ) -> None:
         self._database = database
         self._directory = directory
         self._clock = clock
         self._policy = policy
+        self._queues_texts = queues_texts
         self._sequences = Sequences()
         self._shared = SharedTransactions(self._commit_shared)
 
@@ -312,6 +319,10 @@ class Capture:
                     await insert_used_keys(connection, caller, rows, at=at)
                 else:
                     await insert_candidates(connection, caller, rows, at=at)
+                if self._queues_texts:
+                    texts = [written[draft.position].primary.id for draft in fresh if draft.is_told]
+                    level = sealing_level(self._directory.vault)
+                    await queue_texts(connection, caller.tenant.id, texts, below=level, at=at)
                 await append_changes(connection, caller.tenant, changes)
             if retrying and replays:
                 await commit_failed_captures(connection, caller.tenant, replayed_candidates(drafts, replays))

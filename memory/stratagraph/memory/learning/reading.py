@@ -67,15 +67,8 @@ def episode_of(
 ) -> Episode:
     """Return one episode from its own record, the first of `members`, and the records that belong to it."""
     own = members[0].payload
-    entries = sorted(
-        (
-            _Entry(event, member.record, _instant(event.get("t"), member.occurred_at))
-            for member in members
-            for event in member.payload.get("timeline") or ()
-        ),
-        key=lambda entry: entry.at,
-    )
-    turns = tuple(turn for entry in entries if (turn := _turn(entry)) is not None)
+    entries = _entries(members)
+    turns = _turns(entries)
     environment = own.get("environment")
     environment = environment if isinstance(environment, Mapping) else {}
     return Episode(
@@ -90,18 +83,43 @@ def episode_of(
         task=_task(own, environment, turns),
         turns=turns,
         calls=_calls(members, entries),
-        events=tuple(
-            Event(
-                kind=str(entry.event.get("event_kind") or "event"),
-                summary=str(entry.event.get("summary") or ""),
-                at=entry.at,
-                record_id=entry.record,
-                entities=tuple(named.get(entry.record, ())),
-            )
-            for entry in entries
-        ),
+        events=_events(entries, named),
         environment=environment,
         entities=tuple(dict.fromkeys(entity for member in members for entity in named.get(member.record, ()))),
+    )
+
+
+def said_in(members: Sequence[StoredMember]) -> tuple[tuple[Turn, ...], tuple[Event, ...]]:
+    """Return the turns and the events of some records of an episode, in order of time, without their entities."""
+    entries = _entries(members)
+    return _turns(entries), _events(entries, {})
+
+
+def _entries(members: Sequence[StoredMember]) -> list[_Entry]:
+    return sorted(
+        (
+            _Entry(event, member.record, _instant(event.get("t"), member.occurred_at))
+            for member in members
+            for event in member.payload.get("timeline") or ()
+        ),
+        key=lambda entry: entry.at,
+    )
+
+
+def _turns(entries: Iterable[_Entry]) -> tuple[Turn, ...]:
+    return tuple(turn for entry in entries if (turn := _turn(entry)) is not None)
+
+
+def _events(entries: Iterable[_Entry], named: Mapping[UUID, Sequence[UUID]]) -> tuple[Event, ...]:
+    return tuple(
+        Event(
+            kind=str(entry.event.get("event_kind") or "event"),
+            summary=str(entry.event.get("summary") or ""),
+            at=entry.at,
+            record_id=entry.record,
+            entities=tuple(named.get(entry.record, ())),
+        )
+        for entry in entries
     )
 
 

@@ -24,14 +24,21 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.changes import Kept, list_kept
 from stratagraph.store.learning.episodes import relearn_run
 from stratagraph.store.learning.groups import Group
-from stratagraph.store.learning.runs import UNDO_WINDOW, GroupReport, list_reports, lock_reports, mark_undone
+from stratagraph.store.learning.runs import (
+    UNDO_WINDOW,
+    GroupReport,
+    end_soon_run,
+    list_reports,
+    lock_reports,
+    mark_undone,
+)
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock, rfc3339
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.errors import Forbidden, InvalidInput, RecordNotFound
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.records.reading import Reader
 
 UNDO_S = 20.0  # seconds for which one request undoes; what is left then is undone by the next one
@@ -176,6 +183,9 @@ class ConsolidationRuns:
         trust.require(Access.ADMIN)
         _check_rationale(rationale)
         caller = await self._directory.resolve(trust)
+        # A run of texts that are read soon is open for a while, and need not be waited for.
+        async with self._database.background(Role.JOBS) as connection:
+            await end_soon_run(connection, id_, at=self._clock.now())
         reason = f"undid the run {id_}: {masked_text(rationale, caller.tenant.index_key)[0]}"
         deadline = time.monotonic() + within_s if within_s is not None else None
         undone = 0

@@ -11,7 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.learning.batches import Attempt, BatchDone, Batches
-from stratagraph.memory.learning.follow_ups import FollowUp, FollowUps
+from stratagraph.memory.learning.follow_ups import FollowUp, FollowUps, GroupWriter
 from stratagraph.memory.learning.preview import preview_group
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.revise.linking import link_due
@@ -73,6 +73,11 @@ class Learning:
     def names(self) -> list[str]:
         """The names of all stages and follow-ups, in their order, each once."""
         return list(dict.fromkeys([*(one.name for one in self.stages), *(one.name for one in self.follow_ups)]))
+
+    @property
+    def writer(self) -> GroupWriter:
+        """What writes the parts of a run that are no batches of episodes."""
+        return self._batches
 
     def now(self) -> datetime:
         """Return the service's time."""

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from stratagraph.memory.learning.competence.stage import Competence
 from stratagraph.memory.learning.compression import Compression
 from stratagraph.memory.learning.duplicates.follow_up import Duplicates
-from stratagraph.memory.learning.extraction.asking import FIRST_PAUSE_S
-from stratagraph.memory.learning.extraction.extractor import Extractor
 from stratagraph.memory.learning.extraction.follow_up import Extraction
 from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.extraction.queueing import ExtractionQueue
+from stratagraph.memory.learning.extraction.reader import TextReader
 from stratagraph.memory.learning.follow_ups import FollowUp
 from stratagraph.memory.learning.needs.stage import NeededTools
 from stratagraph.memory.learning.plans.stage import Plans
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.learning.structural_facts import StructuralFacts
-from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.postgres.database import Database
 
@@ -33,20 +31,14 @@ def build_stages(*, extracts: bool = False) -> Sequence[Stage]:
 
 def build_follow_ups(
     database: Database,
-    directory: Directory,
     clock: Clock,
     *,
     owner: str,
-    extractor: Extractor | None = None,
+    reader: TextReader | None = None,
     limits: Limits | None = None,
-    first_pause_s: float = FIRST_PAUSE_S,
 ) -> Sequence[FollowUp]:
-    """Return the follow-ups: what is extracted may then be found to be known. `owner` names this server.
-
-    Of an `extractor` that is overloaded, the first pause takes `first_pause_s` seconds.
-    """
+    """Return the follow-ups: what is extracted may then be found to be known. `owner` names this server."""
     duplicates = Duplicates(database, clock, owner=owner)
-    if extractor is None:
+    if reader is None:
         return (duplicates,)
-    reading = Extraction(database, directory, clock, extractor, owner=owner, limits=limits, first_pause_s=first_pause_s)
-    return (reading, duplicates)
+    return (Extraction(database, reader, limits=limits or Limits()), duplicates)

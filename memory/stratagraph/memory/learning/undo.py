@@ -16,6 +16,7 @@ from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.capture.new_records import stored_times
 from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.memory.revise.in_place import entity_mention
 from stratagraph.memory.revise.request import Unmerge
@@ -85,12 +86,12 @@ class UndoBatch:
         created = [one for one in logged if one.is_created]
         if created and created[0].type is not MemoryType.ENTITY:
             return await self._retract([one for one in created if one.type is not MemoryType.ENTITY], {})
+        relations = await next_relations(self.connection, tenant, self.run, self.groups, limit=BATCH)
+        if relations:  # before the entities, which count as used while a relation of the run leads to them
+            return await self._undo_relations(relations)
         if created:
             used = await used_entities(self.connection, tenant, self.run, [one.id for one in created])
             return await self._retract(created, dict.fromkeys(used, Kept.USED))
-        relations = await next_relations(self.connection, tenant, self.run, self.groups, limit=BATCH)
-        if relations:
-            return await self._undo_relations(relations)
         return await self._restore(logged) if logged else 0
 
     async def _unmerge(self, entity: LoggedRecord) -> int:
@@ -196,6 +197,10 @@ class UndoBatch:
                     terms=before.terms if is_renamed else None,
                     payload=orjson.dumps(payload).decode(),
                     provenance=orjson.dumps(before.provenance).decode(),
+                    interpretation=None
+                    if before.interpretation is None
+                    else orjson.dumps(before.interpretation).decode(),
+                    named_times=stored_times(before.interpretation) if record.type is MemoryType.EPISODIC else None,
                     learned_state=None if before.learned_state is None else orjson.dumps(before.learned_state).decode(),
                     is_revision=payload != record.payload or state is not None,
                 )

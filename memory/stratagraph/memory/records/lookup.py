@@ -19,6 +19,7 @@ from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.learning.extraction import TextReading, fetch_readings
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType, RecordState
@@ -105,6 +106,16 @@ class Lookup:
                 return None
             payloads = await assemble_episodes(connection, caller, [found], most=ALL_EVENTS)
         return replace(found, payload=payloads[id_]) if id_ in payloads else found
+
+    async def readings(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, TextReading]:
+        """Return how far a language model has come with reading records, keyed by record.
+
+        Records that none is to read are left out, and those that the caller may not read in full.
+        """
+        trust.require(Access.READ)
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await fetch_readings(connection, caller, ids)
 
     async def _past_record(self, caller: Caller, moment: Moment) -> MemoryRecord | None:
         await settle(self._database, caller.tenant.id, moment.at)

@@ -53,7 +53,7 @@ WHERE EXISTS (
 -- is_unlearned --
 -- The condition that a stage of learning, or a language model, has yet to read the episode `e`.
 (e.learned_at IS NULL
-  OR EXISTS (SELECT FROM extraction x WHERE x.tenant = e.tenant AND x.episode = e.id AND x.state = 1))
+  OR EXISTS (SELECT FROM extraction x WHERE x.tenant = e.tenant AND x.episode = e.id AND x.state <> 2))
 
 -- is_awaited --
 -- The condition that the episode `e` is kept for learning.

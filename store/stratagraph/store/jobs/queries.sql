@@ -19,6 +19,7 @@ SELECT
   (SELECT count(*) FROM (SELECT FROM candidate WHERE state = 'failed' AND next_try_at IS NULL LIMIT 10000) c)
     AS given_up_captures,
   (SELECT count(*) FROM (SELECT FROM reevaluation LIMIT 10000) r) AS reevaluations,
+  (SELECT count(*) FROM (SELECT FROM extraction WHERE state <> 2 LIMIT 10000) x) AS texts_to_read,
   (SELECT count(*) FROM (SELECT FROM episode WHERE closed_at IS NULL AND closes_at <= clock_timestamp() LIMIT 10000) e)
     AS due_episodes
 

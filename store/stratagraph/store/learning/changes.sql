@@ -23,7 +23,8 @@ ON CONFLICT (tenant, run, id) DO UPDATE SET
   is_mixed = l.is_mixed OR coalesce(excluded.before <> l.after, false)
 
 -- log_changed_relations --
--- Log the relations that a batch inserted or ended between records that the run has not created.
+-- Log the relations that a batch inserted or ended between records that the run has not created, or from such a record
+-- to an entity that it has created. The others end with the records that it has created.
 INSERT INTO learning_relation (tenant, run, relation, scope, sensitivity, is_new)
 SELECT :tenant, :run, e.id, :scope, :sensitivity, a.is_new
 FROM unnest(CAST(:ids AS uuid[]), CAST(:new AS boolean[])) AS a(id, is_new)
@@ -31,6 +32,7 @@ JOIN relation e ON e.tenant = :tenant AND e.id = a.id
 WHERE NOT EXISTS (
   SELECT FROM learning_change l
   WHERE l.tenant = :tenant AND l.run = :run AND l.id IN (e.source, e.target) AND l.before IS NULL AND l.after IS NOT NULL
+    AND NOT (l.is_entity AND l.id = e.target)
 )
 ON CONFLICT DO NOTHING
 

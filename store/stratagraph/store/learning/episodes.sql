@@ -102,10 +102,9 @@ WHERE l.tenant = :tenant AND l.run = :run AND l.undone_at IS NOT NULL AND e.tena
 UPDATE episode SET learn_after = :until WHERE tenant = :tenant AND id = :id
 
 -- clear_learned_set_aside --
--- Delete the entries of episodes that a job had set aside and that wait no more, for learning or for extraction.
+-- Delete the entries of episodes that a job had set aside and that wait no more.
 DELETE FROM job_set_aside j USING episode e
 WHERE j.job = :job AND e.tenant = j.tenant AND e.id = j.id AND e.learn_after IS NULL
-  AND NOT EXISTS (SELECT FROM extraction x WHERE x.tenant = j.tenant AND x.episode = j.id AND x.state = 1)
 
 -- count_due_episodes --
 -- Count the due episodes, and the closed ones that wait for an outcome, up to a bound.

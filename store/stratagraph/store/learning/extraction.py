@@ -1,70 +1,115 @@
-"""The queue of episodes that a language model is to read: claimed under a lease, part by part, each part once.
+"""The queue of texts that a language model is to read: claimed under a lease, some texts of one episode together.
 
-A row stays when its episode was read, so that it is never queued again, and is deleted with the episode's record.
+A row stays when its text was read, so that it is never queued again, and is deleted with the record of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.learning.episodes import DueEpisode
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.learning.groups import Group
-from stratagraph.store.model.enums import Outcome, Sensitivity
+from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres.queries import fetch, run
 
-LEASE_S = 900.0  # seconds after which the episode of a server that died is read by another one
+LEASE_S = 900.0  # seconds after which the texts of a server that died are read by another one
+MOST_TEXTS = 40  # of one claim
+MOST_EARLIER = 8  # records before them that are sent with them, to understand them
+LONGEST_EARLIER = 4_000  # characters of one of these
+
+
+class ReadingState(IntEnum):
+    """How far the reading of a text has come."""
+
+    QUEUED = 1
+    DONE = 2
+    SET_ASIDE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextReading:
+    """How far a language model has come with the text of a record.
+
+    `attempts` counts those at the present part of the text, `next_try_at` is when the next one may begin.
+    """
+
+    state: ReadingState
+    attempts: int
+    next_try_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to read one part of an episode.
+    """The right to read some texts of one episode, or one part of a long one, in order of their arrival.
 
-    `attempts` counts this one, those before it whose process ended without giving the claim back, and one for an
-    endpoint that did not answer.
+    `attempts` counts this one and those that failed before, of the text that was tried most often. `has_died` is
+    whether a process ended over one of them.
     """
 
     group: Group
     episode: UUID
+    records: tuple[UUID, ...]
     part: int
     attempts: int
+    has_died: bool
     owner: str
 
-    @property
-    def key(self) -> tuple[int, UUID]:
-        """The tenant and the id of the episode."""
-        return self.group.tenant, self.episode
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredText:
+    """A record of an episode. One that is not new was not claimed, and only helps to understand the others."""
+
+    record: UUID
+    occurred_at: datetime
+    payload: Mapping[str, Any]
+    is_new: bool
 
 
-async def queue_episodes(connection: AsyncConnection, group: Group, ids: Collection[UUID], *, at: datetime) -> int:
-    """Queue closed episodes of a group to be read; return how many had not been queued before."""
+async def queue_texts(
+    connection: AsyncConnection, tenant: int, ids: Collection[UUID], *, below: Sensitivity | None, at: datetime
+) -> int:
+    """Queue the texts of records below the level `below` to be read; return how many had not been queued before."""
     if not ids:
         return 0
-    return await run(connection, "queue_extraction", **_place(group), ids=list(ids), at=at)
+    return await run(connection, "queue_texts", tenant=tenant, ids=sorted(ids), below=_bound(below), at=at)
 
 
-async def claim_episode(
+async def claim_texts(
     connection: AsyncConnection,
     *,
     owner: str,
     below: Sensitivity | None,
     now: datetime,
+    due: datetime | None = None,
+    newest_since: datetime | None = None,
+    characters: int,
     spent: Collection[int] = (),
 ) -> Claim | None:
-    """Lease the part of an episode that has waited longest and is due at `now`; None if none is.
+    """Lease the text that has waited longest, with others of its episode; None if none has waited since `due`.
 
-    Only episodes below the level `below` are claimed; None bounds nothing. Read over all tenants except `spent`.
+    With `newest_since`, it is the text that has waited shortest, since `due` at the latest, of those that were queued
+    since then. The others may have come later, up to `now`, which is the default of `due`. Together they have about
+    `characters`, unless the first one alone has more. Only texts below the level `below` are claimed; None bounds
+    nothing. Read over all tenants except `spent`.
     """
     rows = await fetch(
         connection,
-        "claim_extraction",
+        "claim_texts",
         owner=owner,
         below=_bound(below),
         now=now,
+        due=now if due is None else due,
+        newest=newest_since is not None,
+        since=now if newest_since is None else newest_since,
+        characters=characters,
+        most=MOST_TEXTS - 1,
         spent=sorted(spent),
         lease_s=LEASE_S,
     )
@@ -74,37 +119,90 @@ async def claim_episode(
     return Claim(
         group=Group(row["tenant"], row["scope"], Sensitivity(row["sensitivity"])),
         episode=row["episode"],
+        records=tuple(sorted(one["record"] for one in rows)),
         part=row["part"],
-        attempts=row["attempts"],
+        attempts=max(one["attempts"] for one in rows),
+        has_died=any(one["has_died"] for one in rows),
         owner=owner,
     )
 
 
-async def fetch_episode(connection: AsyncConnection, tenant: int, episode: UUID) -> DueEpisode | None:
-    """Return what learning knows of a closed episode; None if it does not exist any more."""
-    rows = await fetch(connection, "fetch_extracted_episode", tenant=tenant, id=episode)
-    if not rows:
-        return None
-    outcome = rows[0]["outcome"]
-    return DueEpisode(
-        id=episode, closed_at=rows[0]["closed_at"], outcome=Outcome(outcome) if outcome is not None else None
+async def fetch_texts(connection: AsyncConnection, claim: Claim, *, below: Sensitivity | None) -> list[StoredText]:
+    """Return the claimed records that may still be read, after those of their episode that came right before them."""
+    rows = await fetch(
+        connection,
+        "fetch_texts",
+        **_place(claim.group),
+        episode=claim.episode,
+        ids=list(claim.records),
+        below=_bound(below),
+        most=MOST_EARLIER,
+        longest=LONGEST_EARLIER,
     )
+    return [
+        StoredText(record=row["id"], occurred_at=row["occurred_at"], payload=row["payload"], is_new=row["is_new"])
+        for row in rows
+    ]
 
 
 async def count_waiting(connection: AsyncConnection, *, below: Sensitivity | None, now: datetime, most: int) -> int:
-    """Return the number of episodes of all tenants that `claim_episode` would lease at `now`, up to `most`."""
+    """Return the number of texts of all tenants that `claim_texts` could lease at `now`, up to `most`."""
     return int((await fetch(connection, "count_extractions", below=_bound(below), now=now, most=most))[0]["n"])
 
 
-async def finish_part(connection: AsyncConnection, claim: Claim, *, is_last: bool) -> bool:
-    """Note that a part has been read; return False if the lease was lost or the episode deleted."""
-    rows = await fetch(connection, "finish_extraction_part", **_claim(claim), part=claim.part, is_last=is_last)
-    return bool(rows)
+async def finish_texts(
+    connection: AsyncConnection, claim: Claim, records: Collection[UUID], *, is_last: bool
+) -> set[UUID]:
+    """Note that claimed texts, or without `is_last` a part of one, have been read.
+
+    Returns those of them whose lease was not lost and whose record was not deleted.
+    """
+    rows = await fetch(connection, "finish_texts", **_claim(claim, records), part=claim.part, is_last=is_last)
+    return {row["record"] for row in rows}
 
 
-async def postpone_episode(connection: AsyncConnection, claim: Claim, *, until: datetime, attempts: int = 0) -> None:
-    """Give a claim back, for an attempt at `until` at the earliest; the next claim counts one more than `attempts`."""
-    await run(connection, "postpone_extraction", **_claim(claim), until=until, attempts=attempts)
+async def release_texts(connection: AsyncConnection, claim: Claim, records: Collection[UUID]) -> None:
+    """Give claimed texts back as they were before the claim."""
+    if records:
+        await run(connection, "release_texts", **_claim(claim, records))
+
+
+async def return_texts(
+    connection: AsyncConnection,
+    claim: Claim,
+    *,
+    until: datetime,
+    has_failed: bool = False,
+    is_alone: bool = False,
+    is_set_aside: bool = False,
+) -> None:
+    """Give all texts of a claim back, for an attempt at `until` at the earliest, with `is_alone` each by itself.
+
+    The attempt counts if it `has_failed`.
+    """
+    await run(
+        connection,
+        "return_texts",
+        **_claim(claim, claim.records),
+        until=until,
+        has_failed=has_failed,
+        is_alone=is_alone,
+        is_set_aside=is_set_aside,
+    )
+
+
+async def fetch_readings(connection: AsyncConnection, caller: Caller, ids: Collection[UUID]) -> dict[UUID, TextReading]:
+    """Return how far the reading of records has come, keyed by record.
+
+    Records that no language model is to read are left out, and those that the caller may not read in full.
+    """
+    rows = await fetch(connection, "fetch_interpretations", **caller.parameters(), ids=sorted(ids))
+    return {
+        row["record"]: TextReading(
+            state=ReadingState(row["state"]), attempts=row["attempts"], next_try_at=row["next_try_at"]
+        )
+        for row in rows
+    }
 
 
 async def may_be_sent(
@@ -139,5 +237,5 @@ def _place(group: Group) -> dict[str, int]:
     return {"tenant": group.tenant, "scope": group.scope, "sensitivity": int(group.sensitivity)}
 
 
-def _claim(claim: Claim) -> dict[str, object]:
-    return {"tenant": claim.group.tenant, "episode": claim.episode, "owner": claim.owner}
+def _claim(claim: Claim, records: Collection[UUID]) -> dict[str, object]:
+    return {"tenant": claim.group.tenant, "ids": sorted(records), "owner": claim.owner}

@@ -22,11 +22,15 @@ REPORTS_KEPT = timedelta(days=365)  # after the beginning of a run, for which it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A run: its instant, which is that of its beginning also when it is resumed, and the names of its stages."""
+    """A run: its instant, which is that of its beginning also when it is resumed, and the names of its stages.
+
+    `is_soon` is whether it reads texts soon after their capture, and does not consolidate.
+    """
 
     id: UUID
     began_at: datetime
     stages: tuple[str, ...]
+    is_soon: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +58,17 @@ class GroupReport:
         return self.is_trimmed or self.began_at < now - UNDO_WINDOW
 
 
-async def unfinished_run(connection: AsyncConnection) -> StoredRun | None:
-    """Return the run that was begun and not finished, of which there is one at most."""
-    rows = await fetch(connection, "fetch_unfinished_run")
+async def unfinished_run(connection: AsyncConnection, *, is_soon: bool = False) -> StoredRun | None:
+    """Return the run of its kind that was begun and not finished, of which there is one at most."""
+    rows = await fetch(connection, "fetch_unfinished_run", is_soon=is_soon)
     return _run(rows[0]) if rows else None
 
 
-async def begin_run(connection: AsyncConnection, id_: UUID, *, stages: Sequence[str], at: datetime) -> StoredRun | None:
-    """Store a new run and return it; None if there is one that is not finished."""
-    rows = await fetch(connection, "begin_run", id=id_, stages=list(stages), at=at)
+async def begin_run(
+    connection: AsyncConnection, id_: UUID, *, stages: Sequence[str], at: datetime, is_soon: bool = False
+) -> StoredRun | None:
+    """Store a new run and return it; None if there is one of its kind that is not finished."""
+    rows = await fetch(connection, "begin_run", id=id_, stages=list(stages), at=at, is_soon=is_soon)
     return _run(rows[0]) if rows else None
 
 
@@ -70,6 +76,23 @@ async def finish_run(connection: AsyncConnection, id_: UUID, *, at: datetime) ->
     """Mark a run, and its reports in all groups, as finished."""
     await run(connection, "finish_run", id=id_)
     await run(connection, "finish_reports", id=id_, at=at)
+
+
+async def end_soon_run(connection: AsyncConnection, id_: UUID, *, at: datetime) -> None:
+    """End the run that reads texts soon, if it is this one, so that it can be undone and another one begins."""
+    if await run(connection, "end_soon_run", id=id_):
+        await run(connection, "finish_reports", id=id_, at=at)
+
+
+async def finish_soon_reports(connection: AsyncConnection, *, at: datetime) -> None:
+    """Mark reports as finished whose run, of texts that were read soon, has ended."""
+    await run(connection, "finish_soon_reports", at=at)
+
+
+async def has_ended(connection: AsyncConnection, run_id: UUID, group: Group) -> bool:
+    """Lock the report of a run on a group, if there is one, and return whether the run has ended there."""
+    rows = await fetch(connection, "lock_report_end", **_group(group), run=run_id)
+    return bool(rows and rows[0]["is_finished"])
 
 
 async def add_to_report(
@@ -93,6 +116,7 @@ async def add_to_report(
         episodes=episodes,
         set_aside=set_aside,
         stages=orjson.dumps(dict(stages)).decode(),
+        is_soon=stored.is_soon,
     )
 
 
@@ -107,8 +131,17 @@ async def spent_by(connection: AsyncConnection, run_id: UUID, stage: str) -> dic
 
     A tenant for which it has cost nothing is left out.
     """
+    return _costs(await fetch(connection, "sum_costs", run=run_id, stage=stage))
+
+
+async def spent_soon(connection: AsyncConnection, stage: str, *, since: datetime) -> dict[int, dict[str, float]]:
+    """Return what a stage has cost, in runs since an instant that read texts soon, by tenant and unit."""
+    return _costs(await fetch(connection, "sum_soon_costs", stage=stage, since=since))
+
+
+def _costs(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
-    for row in await fetch(connection, "sum_costs", run=run_id, stage=stage):
+    for row in rows:
         found.setdefault(row["tenant"], {})[row["unit"]] = row["cost"]
     return found
 
@@ -152,7 +185,7 @@ async def trim_reports(connection: AsyncConnection, *, before: datetime, limit: 
 
 
 def _run(row: Row) -> StoredRun:
-    return StoredRun(id=row["id"], began_at=row["began_at"], stages=tuple(row["stages"]))
+    return StoredRun(id=row["id"], began_at=row["began_at"], stages=tuple(row["stages"]), is_soon=row["is_soon"])
 
 
 def _report(row: Row) -> GroupReport:

@@ -1,12 +1,26 @@
 -- fetch_unfinished_run --
--- Fetch the run that is not finished.
-SELECT id, began_at, stages FROM learning_run
+-- Fetch the run of a kind that is not finished.
+SELECT id, began_at, stages, is_soon FROM learning_run WHERE is_soon = :is_soon
 
 -- begin_run --
--- Store a run, unless there is one that is not finished.
-INSERT INTO learning_run (id, began_at, stages) VALUES (:id, :at, CAST(:stages AS text[]))
-ON CONFLICT ((true)) DO NOTHING
-RETURNING id, began_at, stages
+-- Store a run, unless there is one of its kind that is not finished.
+INSERT INTO learning_run (id, began_at, stages, is_soon) VALUES (:id, :at, CAST(:stages AS text[]), :is_soon)
+ON CONFLICT (is_soon) DO NOTHING
+RETURNING id, began_at, stages, is_soon
+
+-- end_soon_run --
+-- Forget the run of texts that are read soon, if it is this one.
+DELETE FROM learning_run WHERE id = :id AND is_soon
+
+-- finish_soon_reports --
+-- Mark reports as finished that belong to no open run of texts that are read soon.
+UPDATE learning_report l SET finished_at = :at
+WHERE l.finished_at IS NULL AND l.is_soon AND NOT EXISTS (SELECT FROM learning_run r WHERE r.id = l.run)
+
+-- lock_report_end --
+-- Lock the report of a run on a group, and fetch whether it is finished.
+SELECT finished_at IS NOT NULL AS is_finished FROM learning_report
+WHERE tenant = :tenant AND run = :run AND scope = :scope AND sensitivity = :sensitivity FOR UPDATE
 
 -- finish_run --
 -- Forget a run that is finished; its reports stay.
@@ -24,8 +38,8 @@ WHERE tenant = :tenant AND run = :run AND scope = :scope AND sensitivity = :sens
 -- add_to_report --
 -- Add a batch to the report of a run on a group.
 INSERT INTO learning_report AS l
-  (tenant, run, scope, sensitivity, began_at, updated_at, batches, episodes, set_aside, stages)
-VALUES (:tenant, :run, :scope, :sensitivity, :began_at, :at, 1, :episodes, :set_aside, CAST(:stages AS jsonb))
+  (tenant, run, scope, sensitivity, began_at, updated_at, batches, episodes, set_aside, stages, is_soon)
+VALUES (:tenant, :run, :scope, :sensitivity, :began_at, :at, 1, :episodes, :set_aside, CAST(:stages AS jsonb), :is_soon)
 ON CONFLICT (tenant, run, scope, sensitivity) DO UPDATE SET
   updated_at = excluded.updated_at, batches = l.batches + 1, episodes = l.episodes + excluded.episodes,
   set_aside = l.set_aside + excluded.set_aside, stages = excluded.stages
@@ -60,6 +74,13 @@ WHERE l.tenant = :tenant AND l.run = :run AND l.scope = a.scope AND l.sensitivit
 SELECT l.tenant, c.key AS unit, sum(c.value::text::float8) AS cost
 FROM learning_report l CROSS JOIN LATERAL jsonb_each(l.stages -> :stage -> 'cost') AS c
 WHERE l.run = :run AND l.stages ? :stage
+GROUP BY l.tenant, c.key
+
+-- sum_soon_costs --
+-- Add up what a stage has cost in runs since an instant that read texts soon, by tenant and unit.
+SELECT l.tenant, c.key AS unit, sum(c.value::text::float8) AS cost
+FROM learning_report l CROSS JOIN LATERAL jsonb_each(l.stages -> :stage -> 'cost') AS c
+WHERE l.is_soon AND l.is_logged AND l.began_at >= :since AND l.stages ? :stage
 GROUP BY l.tenant, c.key
 
 -- trim_reports --

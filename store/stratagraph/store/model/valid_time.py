@@ -203,3 +203,8 @@ def restored(
         at, id_ = min(after)
         cuts[id_] = Cut(Side.END, at)
     return wide.cut(cuts.values()), cuts
+
+
+def multirange(intervals: Iterable[Interval]) -> str:
+    """Return intervals as a tstzmultirange in text form."""
+    return f"{{{','.join(map(str, intervals))}}}"

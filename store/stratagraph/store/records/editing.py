@@ -17,6 +17,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing import contents
 from stratagraph.store.keys.sealing.vault import Sealer
 from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.valid_time import Interval, multirange
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres.queries import fetch, run
 
@@ -46,6 +47,7 @@ class Edit:
     occurred_at: datetime | None = None
     lesson_authors: tuple[str, ...] | None = None
     validity: str | None = None  # the effective interval of a fact, as a tstzrange in text form
+    named_times: tuple[Interval, ...] | None = None
     is_revision: bool = True
 
     def content(self) -> dict[str, Any]:
@@ -100,6 +102,7 @@ async def update_records(
             impacts=edit.terms.as_sparsevec() if edit.terms else None,
             occurred_at=edit.occurred_at,
             validity=edit.validity,
+            named_times=None if edit.named_times is None else multirange(edit.named_times),
             lesson_authors=None if edit.lesson_authors is None else list(edit.lesson_authors),
             step=1 if edit.is_revision else 0,
         )

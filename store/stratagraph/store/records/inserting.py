@@ -22,7 +22,7 @@ from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience, withdrawn
 from stratagraph.store.model.trust import acl
-from stratagraph.store.model.valid_time import Interval
+from stratagraph.store.model.valid_time import Interval, multirange
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch
@@ -209,7 +209,7 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
         "validity": str(fact.validity) if fact else None,
         "terms": record.terms.numbers,
         "impacts": record.terms.as_sparsevec(),
-        "named_times": f"{{{','.join(map(str, record.named_times))}}}" if record.named_times else None,
+        "named_times": multirange(record.named_times) if record.named_times else None,
         "lesson_key": lesson,
         "lesson_authors": list(record.lesson_authors) if lesson is not None else None,
         "version_key": (

@@ -333,6 +333,7 @@ WITH before AS (
     occurred_at = coalesce(CAST(:occurred_at AS timestamptz), occurred_at),
     validity = coalesce(CAST(CAST(:validity AS text) AS tstzrange), validity),
     lesson_authors = coalesce(CAST(:lesson_authors AS text[]), lesson_authors),
+    named_times = nullif(coalesce(CAST(CAST(:named_times AS text) AS tstzmultirange), named_times), '{}'),
     updated_at = :at,
     version = version + :step,
     row_version = row_version + 1

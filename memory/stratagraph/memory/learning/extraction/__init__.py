@@ -1,1 +1,1 @@
-"""Facts that a language model extracts from closed episodes. See docs/learning.md."""
+"""What a language model finds in texts: facts, and what they name. See docs/learning.md."""

@@ -1,4 +1,4 @@
-"""Asking a model about one part of an episode: with pauses while it is overloaded, and again after a bad answer."""
+"""Asking a model about some texts: with pauses while it is overloaded, and again after a bad answer."""
 
 from __future__ import annotations
 
@@ -40,16 +40,17 @@ class NotToBeSent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a model is asked. `budget` is counted down."""
+    """How a model is asked. `budget` is counted down. A request is sent `attempts` times while it is overloaded."""
 
     extractor: Extractor
     budget: Budget
     first_pause_s: float = FIRST_PAUSE_S
+    attempts: int = ATTEMPTS
 
     async def read(
         self, part: Sequence[Item], predicates: Sequence[str], *, may_send: Callable[[], Awaitable[bool]]
     ) -> Read | None:
-        """Return the facts that the model finds in `part`; None if the budget does not suffice.
+        """Return what the model finds in `part`; None if the budget does not suffice.
 
         `may_send` is awaited right before each request that holds the texts. Raises NotToBeSent, AnswerUnusable,
         RequestRefused or ExtractorUnavailable.
@@ -80,11 +81,11 @@ class Asking:
             self.budget.requests -= 1
 
         pause_s = self.first_pause_s
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, self.attempts + 1):
             try:
                 answer = await self.extractor.ask(asked, SCHEMA, admit=admit)
             except Overloaded as error:
-                if attempt == ATTEMPTS:
+                if attempt == self.attempts:
                     raise ExtractorUnavailable(
                         f"The extractor does not answer: {error.reason}; check STRATAGRAPH_EXTRACTOR_URL and the"
                         " endpoint's load"

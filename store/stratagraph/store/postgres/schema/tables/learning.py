@@ -27,14 +27,22 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from stratagraph.store.postgres.schema.tables.base import Instant, metadata, tenant_key, to_record
 
-# The run that is not finished, over all tenants: at most one row. It is resumed with its own instant and stages.
+# The runs that are not finished, over all tenants: at most one of consolidation, which is resumed with its own instant
+# and stages, and one to which what is read soon after its capture belongs.
 learning_run = Table(
     "learning_run",
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("began_at", Instant, nullable=False, comment="the run's now, also when it is resumed later"),
     Column("stages", ARRAY(Text), nullable=False),
-    Index("learning_run_uq", text("(true)"), unique=True),
+    Column(
+        "is_soon",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="it reads texts soon after their capture",
+    ),
+    Index("learning_run_uq", "is_soon", unique=True),
 )
 
 # What a run did in one group; the number of these rows is that of groups with due episodes.
@@ -56,6 +64,13 @@ learning_report = Table(
     Column("undone_by", Text, comment="the actor"),
     Column("is_trimmed", Boolean, nullable=False, server_default=text("false"), comment="it cannot be undone any more"),
     Column("is_logged", Boolean, nullable=False, server_default=text("true"), comment="its log is not yet deleted"),
+    Column(
+        "is_soon",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="of a run that reads texts soon after their capture",
+    ),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
     CheckConstraint("batches >= 0 AND episodes >= 0 AND set_aside >= 0", name="counts"),
@@ -117,26 +132,30 @@ learning_relation = Table(
     ForeignKeyConstraint(["tenant", "relation"], ["relation.tenant", "relation.id"], ondelete="CASCADE"),
     Index("learning_relation_relation_ix", "tenant", "relation"),
 )
-# A row stays once its episode was read, so that no episode is read twice.
+
+# The texts that a language model is to read or has read. A row stays then, so that no text is read twice.
 extraction = Table(
     "extraction",
     metadata,
     tenant_key(),
-    Column("episode", Uuid, primary_key=True),
+    Column("record", Uuid, primary_key=True, comment="the record that holds the text"),
+    Column("episode", Uuid, nullable=False, comment="whose texts are read together; the record itself without one"),
     Column("scope", Integer, nullable=False),
     Column("sensitivity", SmallInteger, nullable=False),
-    Column("state", SmallInteger, nullable=False, comment="1: to be read; 2: read"),
-    Column("part", Integer, nullable=False, comment="the number of parts that have been read"),
-    Column("attempts", Integer, nullable=False, comment="at the present part, since one was given up or put off"),
+    Column("state", SmallInteger, nullable=False, comment="1: to be read; 2: read; 3: set aside, to be read later"),
+    Column("part", Integer, nullable=False, comment="the number of parts of a long text that have been read"),
+    Column("attempts", Integer, nullable=False, comment="at the present part"),
+    Column("is_alone", Boolean, nullable=False, comment="it is read by itself, because reading it with others failed"),
     Column("queued_at", Instant, nullable=False),
-    Column("next_try_at", Instant, nullable=False, comment="later than it was queued if it was set aside"),
+    Column("next_try_at", Instant, nullable=False, comment="later than it was queued if an attempt failed"),
     Column("owner", Text, comment="the server that reads it"),
     Column("lease_until", Instant, nullable=False, server_default=text("'-infinity'")),
-    to_record("episode"),
+    to_record("record"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
-    CheckConstraint("state BETWEEN 1 AND 2", name="state"),
+    CheckConstraint("state BETWEEN 1 AND 3", name="state"),
     CheckConstraint("part >= 0 AND attempts >= 0", name="counts"),
-    Index("extraction_next_try_at_ix", "next_try_at", "queued_at", postgresql_where=text("state = 1")),
+    Index("extraction_next_try_at_ix", "next_try_at", "queued_at", postgresql_where=text("state <> 2")),
+    Index("extraction_episode_ix", "tenant", "episode", "record", postgresql_where=text("state <> 2")),
 )
 lesson_use = Table(
     "lesson_use",
