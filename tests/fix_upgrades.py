@@ -50,6 +50,10 @@ def set_back(url: str) -> None:
             connection.execute(f"CREATE TABLE {table} (tenant bigint PRIMARY KEY, after uuid)")
         connection.execute("ALTER TABLE link_request ADD COLUMN unites boolean NOT NULL DEFAULT false")
         connection.execute("ALTER TABLE record DROP COLUMN named_times")
+        connection.execute("DROP TABLE duplicate_key")
+        connection.execute("ALTER TABLE duplicate_due DROP COLUMN about, DROP COLUMN has_keys")
+        connection.execute("CREATE INDEX duplicate_due_group_ix ON duplicate_due (tenant, scope, sensitivity, id)")
+        connection.execute("CREATE INDEX record_group_name_ix ON record (tenant, scope, sensitivity, name)")
         connection.execute("UPDATE alembic_version SET version_num = '0060'")
 
 

@@ -6,7 +6,8 @@ the next call goes on with the episodes that have no mark. See docs/learning.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -38,11 +39,25 @@ from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.errors import KeyCollision, StatementTimedOut, StoreUnavailable
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.records.link_requests import count_link_requests
 
 JOB = "consolidate"
 BATCH = 50  # episodes learned from in one transaction
 LINKED = 50  # queued entities to which earlier records are linked in one transaction
-COUNTED = 100_000  # due episodes that are counted for people, at most
+COUNTED = 10_000_000  # of what is due that is counted for people, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A step of what comes before a run: `done` is the number of `what` that were looked at, `left` that of the others.
+
+    `what` is `links`, entities to which earlier records are linked; `changes` in the change feed; existing `records`
+    that are queued; or `names` of entities, whose keys are noted.
+    """
+
+    what: str
+    done: int
+    left: int
 
 
 class Learning:
@@ -83,19 +98,39 @@ class Learning:
 
         None if nothing is due.
         """
-        wanted = [name for name in self.names if not stages or name in stages]
+        wanted = self._wanted(stages)
         async with self._database.background(Role.JOBS) as connection:
             stopped = await unfinished_run(connection)
-            if stopped is not None:
-                return stopped
+        if stopped is not None:
+            return stopped
+        async for _ in self.prepare(now, stages):
+            pass
+        async with self._database.background(Role.JOBS) as connection:
             is_due = await find_due_group(connection, stages=self._stages_of(wanted), now=now, after=None) is not None
         if not is_due and not await self._follow_ups.is_due(now, wanted):
             return None
-        # What is learned names the entities that its events are linked to, so those queued by now are linked first.
-        while (await link_due(self._database, self._directory, now=now, batch=LINKED)).due == LINKED:
-            pass
         async with self._database.background(Role.JOBS) as connection:
             return await begin_run(connection, new_id(), stages=wanted, at=now)
+
+    async def prepare(self, now: datetime, stages: Sequence[str] = ()) -> AsyncIterator[Prepared]:
+        """Do what comes before a run with these stages, by default all, and yield after each transaction.
+
+        Earlier records are linked to the entities that are queued for that, because what is learned names the entities
+        that its events are linked to; then follow-ups queue what has changed. `open_run` does so too; whoever shows
+        the progress does it before.
+        """
+        known: dict[str, int] = {}
+        while (linked := (await link_due(self._database, self._directory, now=now, batch=LINKED)).due) == LINKED:
+            if "links" not in known:
+                async with self._database.background(Role.JOBS) as connection:
+                    known["links"] = await count_link_requests(connection, now=now, most=COUNTED) + linked
+            known["links"] = max(0, known["links"] - linked)
+            yield Prepared("links", linked, known["links"])
+        async for follow_up, step in self._follow_ups.queue(now, self._wanted(stages)):
+            if step.what not in known:
+                known[step.what] = await follow_up.unqueued(step.what, most=COUNTED) + step.done
+            known[step.what] = max(0, known[step.what] - step.done)
+            yield Prepared(step.what, step.done, known[step.what])
 
     async def run_batch(self, run: StoredRun) -> BatchDone | None:
         """Learn from the next due episodes of a run; return what was done, or None if none are left.
@@ -134,6 +169,9 @@ class Learning:
     async def follow_ups_waiting(self, run: StoredRun) -> dict[str, int]:
         """Return how much the follow-ups of a run still have to do, each up to COUNTED, by name."""
         return await self._follow_ups.waiting(run, most=COUNTED)
+
+    def _wanted(self, stages: Collection[str]) -> list[str]:
+        return [name for name in self.names if not stages or name in stages]
 
     def _stages_of(self, names: Collection[str]) -> list[str]:
         """Return those of `names` that are stages, and not only follow-ups."""

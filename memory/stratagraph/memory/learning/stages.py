@@ -43,7 +43,7 @@ def build_follow_ups(
 
     Of an `extractor` that is overloaded, the first pause takes `first_pause_s` seconds.
     """
-    duplicates = Duplicates(database, clock, owner=owner)
+    duplicates = Duplicates(database, directory, clock, owner=owner)
     if extractor is None:
         return (duplicates,)
     reading = Extraction(database, directory, clock, extractor, owner=owner, limits=limits, first_pause_s=first_pause_s)
