@@ -16,13 +16,16 @@ from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs
+from stratagraph.memory.capture import facts, writer
 from stratagraph.memory.learning.duplicates.following import Following
 from stratagraph.memory.learning.duplicates.name_keys import keys_of
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
+from stratagraph.memory.propagation import reevaluation
+from stratagraph.memory.propagation.reevaluation import Propagated
 from stratagraph.store.learning import duplicates, procedures
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.learning.runs import REPORTS_KEPT
-from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.enums import RecordState, Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.postgres.queries import query
@@ -224,6 +227,29 @@ async def test_pages_of_pairs_have_each_pair_once_in_order(memory: Memory) -> No
                     seen += [one.key for one in page]
                     after = seen[-1]
                 assert seen == whole
+
+
+async def test_the_sources_of_a_fact_are_not_read_when_it_gets_another_one(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fact that each episode shows has as many sources as there are episodes, of which it names the newest."""
+    monkeypatch.setattr(facts, "MAX_SOURCES", 2)
+    doubtful: list[UUID] = []
+
+    async def watched(*given: Any, **named: Any) -> Propagated:
+        doubtful.extend(set(named["doubtful"]) - set(named["new"]))
+        return await reevaluation.reevaluate(*given, **named)
+
+    monkeypatch.setattr(writer, "reevaluate", watched)
+    for number in range(5):
+        await capture_episode(memory, f"thread {number}", events=["found the key"])
+        await run_learning(memory)
+    (fact,) = await memory.rows(
+        "SELECT id, state, provenance FROM record WHERE type = 4 AND text LIKE '%found the key'"
+    )
+    assert (fact["state"], len(fact["provenance"]["sources"]), doubtful) == (RecordState.ACTIVE, 2, [])
+    sources = await memory.rows("SELECT source FROM relation WHERE target = :id AND ended_at IS NULL", id=fact["id"])
+    assert len(sources) >= 5
 
 
 async def test_what_runs_showed_of_a_tool_is_kept_of_the_newest(
