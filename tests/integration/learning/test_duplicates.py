@@ -22,7 +22,7 @@ from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.learning.duplicates.follow_up import CLAIMED
 from stratagraph.memory.learning.duplicates.review import DuplicatePage, DuplicateReview
 from stratagraph.memory.learning.duplicates.signals import BITS, LISTED, MERGED, Signal
-from stratagraph.memory.revise.request import Merge, RejectDuplicate, Supersede, Unmerge
+from stratagraph.memory.revise.request import Merge, RejectDuplicate, Retract, Supersede, Unmerge
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -87,6 +87,9 @@ async def test_an_entity_is_found_by_its_present_name_alone(memory: Memory) -> N
     assert await pairs(memory) == [{one, other}]
     await memory.erasure.erase(memory.trust, Erase(record_id=other, rationale="asked to"))
     assert {row["entity"] for row in await memory.rows(keys)} == {one, third}
+    await memory.revision.revise(memory.trust, Retract(record_id=one, rationale="wrong"))
+    await consolidate(memory)
+    assert {row["entity"] for row in await memory.rows(keys)} == {third}
 
 
 async def test_many_forms_of_one_name_become_one_entity(memory: Memory) -> None:

@@ -118,10 +118,13 @@ async def count_unqueued(database: Database, *, most: int) -> int:
 
 
 async def queue_duplicates(connection: AsyncConnection, keys: Collection[tuple[int, UUID]]) -> int:
-    """Queue those of the records, given as (tenant, id), that are active entities or facts; return how many are new."""
-    return await run(
-        connection, "queue_duplicates", tenants=[tenant for tenant, _ in keys], ids=[id_ for _, id_ in keys]
-    )
+    """Queue those of the records, given as (tenant, id), that are active entities or facts; return how many are new.
+
+    The keys of those that are not active any more are deleted.
+    """
+    given = {"tenants": [tenant for tenant, _ in keys], "ids": [id_ for _, id_ in keys]}
+    await run(connection, "delete_inactive_keys", **given)
+    return await run(connection, "queue_duplicates", **given)
 
 
 async def queue_set_aside(connection: AsyncConnection, job: str, *, now: datetime) -> int:

@@ -44,6 +44,13 @@ DELETE FROM duplicate_key k
 USING unnest(CAST(:tenants AS bigint[]), CAST(:entities AS uuid[])) AS a(tenant, entity)
 WHERE k.tenant = a.tenant AND k.entity = a.entity
 
+-- delete_inactive_keys --
+-- Delete the keys of those of the given records that are not active.
+DELETE FROM duplicate_key k
+USING unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+JOIN record r ON r.tenant = a.tenant AND r.id = a.id AND r.state <> 1
+WHERE k.tenant = a.tenant AND k.entity = a.id
+
 -- delete_surplus_pairs --
 -- Delete the least likely of the pairs to be decided on that one writer has in a group, beyond :most.
 DELETE FROM duplicate_pair p

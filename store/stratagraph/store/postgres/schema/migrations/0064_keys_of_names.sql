@@ -33,3 +33,5 @@ CREATE INDEX duplicate_due_group_ix ON duplicate_due (tenant, scope, sensitivity
 CREATE INDEX duplicate_due_keyless_ix ON duplicate_due (tenant, id) WHERE NOT has_keys;
 
 DROP INDEX record_group_name_ix;
+
+DROP FUNCTION IF EXISTS find_entities_named_alike;
