@@ -18,7 +18,7 @@ from stratagraph.consolidation.registry import build_jobs
 from stratagraph.consolidation.runner import Runner
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.learning.batches import BatchDone
-from stratagraph.memory.learning.service import Prepared
+from stratagraph.memory.learning.follow_ups import Prepared
 from stratagraph.service.cli.consolidate import _Shown
 from stratagraph.store.model.enums import SourceKind
 

@@ -11,7 +11,8 @@ from typing import Protocol
 from stratagraph.consolidation.job import CONSOLIDATE_EVERY_S, JobConfig, JobResult, Resources, repeat
 from stratagraph.consolidation.runner import Runner
 from stratagraph.memory.learning.batches import BatchDone
-from stratagraph.memory.learning.service import JOB, Learning, Prepared
+from stratagraph.memory.learning.follow_ups import Prepared
+from stratagraph.memory.learning.service import JOB, Learning
 from stratagraph.store.model.errors import StoreUnavailable
 
 LONGEST_COMMAND_S = 24 * 3_600.0  # for which a person's command may learn; a service does so in short turns

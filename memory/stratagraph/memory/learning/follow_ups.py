@@ -40,6 +40,19 @@ class Queued:
     done: int
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A step of what comes before a run: `done` is the number of `what` that were looked at, `left` that of the others.
+
+    `what` is `links`, entities to which earlier records are linked; `changes` in the change feed; existing `records`
+    that are queued; or `names` of entities, whose keys are noted.
+    """
+
+    what: str
+    done: int
+    left: int
+
+
 class GroupWriter(Protocol):
     """Writes what a follow-up learns of a group."""
 
@@ -115,15 +128,23 @@ class FollowUps:
                     self._note(follow_up, error)
         return due
 
-    async def queue(self, now: datetime, names: Collection[str]) -> AsyncIterator[tuple[Queueing, Queued]]:
-        """Let the follow-ups `names` queue what is to be done; yield after each step. One that fails is left out."""
+    async def queue(self, now: datetime, names: Collection[str], *, most: int) -> AsyncIterator[Prepared]:
+        """Let the follow-ups `names` queue what is to be done, and yield after each step; one that fails is left out.
+
+        What is left is counted once, at the first step of its kind, up to `most`.
+        """
         for follow_up in self._follow_ups:
-            if follow_up.name in names and isinstance(follow_up, Queueing):
-                try:
-                    async for step in follow_up.queue(now):
-                        yield follow_up, step
-                except Exception as error:
-                    self._note(follow_up, error)
+            if follow_up.name not in names or not isinstance(follow_up, Queueing):
+                continue
+            left: dict[str, int] = {}
+            try:
+                async for step in follow_up.queue(now):
+                    if step.what not in left:
+                        left[step.what] = await follow_up.unqueued(step.what, most=most) + step.done
+                    left[step.what] = max(0, left[step.what] - step.done)
+                    yield Prepared(step.what, step.done, left[step.what])
+            except Exception as error:
+                self._note(follow_up, error)
 
     async def waiting(self, run: StoredRun, *, most: int) -> dict[str, int]:
         """Return how much each follow-up of a run still has in its queue, at most `most` each, by name."""

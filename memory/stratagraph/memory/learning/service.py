@@ -7,12 +7,11 @@ the next call goes on with the episodes that have no mark. See docs/learning.md.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.learning.batches import Attempt, BatchDone, Batches
-from stratagraph.memory.learning.follow_ups import FollowUp, FollowUps
+from stratagraph.memory.learning.follow_ups import FollowUp, FollowUps, Prepared
 from stratagraph.memory.learning.preview import preview_group
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.revise.linking import link_due
@@ -45,19 +44,6 @@ JOB = "consolidate"
 BATCH = 50  # episodes learned from in one transaction
 LINKED = 50  # queued entities to which earlier records are linked in one transaction
 COUNTED = 10_000_000  # of what is due that is counted for people, at most
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A step of what comes before a run: `done` is the number of `what` that were looked at, `left` that of the others.
-
-    `what` is `links`, entities to which earlier records are linked; `changes` in the change feed; existing `records`
-    that are queued; or `names` of entities, whose keys are noted.
-    """
-
-    what: str
-    done: int
-    left: int
 
 
 class Learning:
@@ -103,7 +89,7 @@ class Learning:
             stopped = await unfinished_run(connection)
         if stopped is not None:
             return stopped
-        async for _ in self.prepare(now, stages):
+        async for _ in self.prepare(now, stages, most=0):
             pass
         async with self._database.background(Role.JOBS) as connection:
             is_due = await find_due_group(connection, stages=self._stages_of(wanted), now=now, after=None) is not None
@@ -112,25 +98,24 @@ class Learning:
         async with self._database.background(Role.JOBS) as connection:
             return await begin_run(connection, new_id(), stages=wanted, at=now)
 
-    async def prepare(self, now: datetime, stages: Sequence[str] = ()) -> AsyncIterator[Prepared]:
+    async def prepare(
+        self, now: datetime, stages: Sequence[str] = (), *, most: int = COUNTED
+    ) -> AsyncIterator[Prepared]:
         """Do what comes before a run with these stages, by default all, and yield after each transaction.
 
         Earlier records are linked to the entities that are queued for that, because what is learned names the entities
-        that its events are linked to; then follow-ups queue what has changed. `open_run` does so too; whoever shows
-        the progress does it before.
+        that its events are linked to; then follow-ups queue what has changed. What is left is counted up to `most`.
+        `open_run` does the same without counting; whoever shows the progress does it before.
         """
-        known: dict[str, int] = {}
+        left: int | None = None
         while (linked := (await link_due(self._database, self._directory, now=now, batch=LINKED)).due) == LINKED:
-            if "links" not in known:
+            if left is None:
                 async with self._database.background(Role.JOBS) as connection:
-                    known["links"] = await count_link_requests(connection, now=now, most=COUNTED) + linked
-            known["links"] = max(0, known["links"] - linked)
-            yield Prepared("links", linked, known["links"])
-        async for follow_up, step in self._follow_ups.queue(now, self._wanted(stages)):
-            if step.what not in known:
-                known[step.what] = await follow_up.unqueued(step.what, most=COUNTED) + step.done
-            known[step.what] = max(0, known[step.what] - step.done)
-            yield Prepared(step.what, step.done, known[step.what])
+                    left = await count_link_requests(connection, now=now, most=most) + linked
+            left = max(0, left - linked)
+            yield Prepared("links", linked, left)
+        async for step in self._follow_ups.queue(now, self._wanted(stages), most=most):
+            yield step
 
     async def run_batch(self, run: StoredRun) -> BatchDone | None:
         """Learn from the next due episodes of a run; return what was done, or None if none are left.

@@ -17,7 +17,7 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
 if TYPE_CHECKING:
     from stratagraph.memory.learning.batches import BatchDone
-    from stratagraph.memory.learning.service import Prepared
+    from stratagraph.memory.learning.follow_ups import Prepared
     from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
