@@ -1,9 +1,10 @@
-"""Measure learning from 1,000 new episodes in a store with few and with many episodes that are learned from already."""
+"""Measure what learning costs in a store with few and with many episodes, while it grows, and over existing records."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from random import Random
 from typing import Annotated, Any
 
 import typer
+from growth import first_pass, grow
 from harness import (
     Bound,
     Case,
@@ -20,8 +22,10 @@ from harness import (
     interleaved,
     machine,
     percentile,
+    progress,
     report,
     server,
+    store,
     summary,
     trust,
 )
@@ -39,6 +43,9 @@ from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.words import DIMENSIONS
 
 LIMIT = 1.5  # times the median of the smaller store
+GROWN_LIMIT = 1.5  # times what an episode, or a record, costs when the store is small
+STATEMENTS_LIMIT = 1.2  # times the statements of an episode when the store is small
+FIRST_PASS_S = 300.0  # for 200,000 records, and the same share of it for fewer
 GROWTH_MB = 64.0  # by which the peak of the process may be higher in the larger store
 FILLED_AT_ONCE = 20_000  # episodes in one transaction
 CAPTURED_AT_ONCE = 250  # new episodes in one transaction
@@ -69,6 +76,9 @@ FILL = (
     FROM generate_series(CAST(:first AS bigint), CAST(:last AS bigint)) AS n
     """,
 )
+
+
+Measured = Coroutine[Any, Any, tuple[dict[str, Any], list[Bound]]]
 
 
 @dataclass
@@ -179,19 +189,88 @@ async def _measure(url: str, *, sizes: tuple[int, int], new: int, rounds: int) -
     ]
 
 
+async def _growth(url: str, *, slices: int, size: int) -> tuple[dict[str, Any], list[Bound]]:
+    """Learn from slices of episodes, one after the other; compare the last with the second, which is warm."""
+    async with store(url, "bench_growth") as where:
+        tenant = await where.directory.tenant("bench", create=True)
+        assert tenant is not None  # create=True
+        with progress() as bars:
+            found = await grow(where, tenant, slices=slices, size=size, bars=bars)
+    early, late = found[1], found[-1]
+    return {"slices": found}, [
+        Bound(
+            name="time of an episode, last slice over the second",
+            value=round(late["ms_an_episode"] / early["ms_an_episode"], 3),
+            limit=GROWN_LIMIT,
+        ),
+        Bound(
+            name="statements of an episode, last slice over the second",
+            value=round(late["statements_an_episode"] / early["statements_an_episode"], 3),
+            limit=STATEMENTS_LIMIT,
+        ),
+        Bound(
+            name="episodes of slices not learned from", value=sum(abs(one["learned"] - size) for one in found), limit=0
+        ),
+    ]
+
+
+async def _first_pass(url: str, sizes: tuple[int, int]) -> tuple[dict[str, Any], list[Bound]]:
+    """Compare all records of a smaller and a larger store for the first time."""
+    found = []
+    for size in sizes:
+        async with store(url, f"bench_first_{size}") as where:
+            tenant = await where.directory.tenant("bench", create=True)
+            assert tenant is not None  # create=True
+            with progress() as bars:
+                found.append(await first_pass(where, tenant, records=size, bars=bars))
+    smaller, larger = found
+    compared = larger["seconds"]["total"] - larger["seconds"].get("links", 0.0)
+    return {"passes": found}, [
+        Bound(
+            name="comparing a record, larger over smaller store",
+            value=round(larger["compared_ms_a_record"] / smaller["compared_ms_a_record"], 3),
+            limit=GROWN_LIMIT,
+        ),
+        Bound(
+            name="seconds of a first pass over 200,000 records, at this rate, without linking",
+            value=round(compared / larger["records"] * 200_000, 1),
+            limit=FIRST_PASS_S,
+        ),
+    ]
+
+
 def main(
     smaller: Annotated[int, typer.Option(help="Old episodes in the smaller store.")] = 1_000,
     larger: Annotated[int, typer.Option(help="Old episodes in the larger store.")] = 100_000,
     new: Annotated[int, typer.Option(help="New episodes in each pass.")] = 1_000,
     rounds: Annotated[int, typer.Option(help="Timed passes in each store.")] = 5,
+    slices: Annotated[int, typer.Option(help="Slices of episodes in the growing store; 0 to leave it out.")] = 6,
+    slice_size: Annotated[int, typer.Option("--slice", help="Episodes in a slice.")] = 250,
+    records: Annotated[
+        int, typer.Option(help="Records of a first pass, also over a tenth; 0 to leave it out.")
+    ] = 20_000,
 ) -> None:
     """Learn from a thousand new episodes among 10³ and 10⁵ old ones, in two databases of one server, in turn.
 
+    Then learn from slices of episodes of one growing store, and compare all records of a store for the first time.
+
     Bounds: the median pass in the larger store takes at most 1.5 times that in the smaller, memory stays bounded, and
-    every pass learns from all that is due. One JSON document on standard output; exit code 1 if a bound is missed.
+    every pass learns from all that is due; an episode of the last slice takes at most 1.5 times as long as one of the
+    second, and to compare a record of the larger first pass 1.5 times as long as one of the smaller. One JSON document
+    on standard output; exit code 1 if a bound is missed.
     """
     with server() as url:
-        figures, bounds = asyncio.run(_measure(url, sizes=(smaller, larger), new=new, rounds=rounds))
+        figures: dict[str, Any] = {}
+        bounds: list[Bound] = []
+        measures: list[tuple[str, Callable[[], Measured], bool]] = [
+            ("beside", lambda: _measure(url, sizes=(smaller, larger), new=new, rounds=rounds), bool(rounds)),
+            ("growth", lambda: _growth(url, slices=slices, size=slice_size), bool(slices)),
+            ("first_pass", lambda: _first_pass(url, (records // 10, records)), bool(records)),
+        ]
+        for name, measure, is_wanted in measures:
+            if is_wanted:
+                figures[name], more = asyncio.run(measure())
+                bounds += more
         about = machine(url)
     report("consolidate", figures, bounds=bounds, machine=about)
 

@@ -50,7 +50,9 @@ def learning_with_follow_ups_of(
     """Return the service that learns, with all stages and follow-ups; with extraction if there is an extractor."""
     parts = (memory.database, memory.directory, memory.clock)
     reader = TextReader(*parts, extractor, owner=owner, first_pause_s=first_pause_s) if extractor is not None else None
-    follow_ups = build_follow_ups(memory.database, memory.clock, owner=owner, reader=reader, limits=limits)
+    follow_ups = build_follow_ups(
+        memory.database, memory.directory, memory.clock, owner=owner, reader=reader, limits=limits
+    )
     return Learning(*parts, build_stages(extracts=extractor is not None), follow_ups)
 
 

@@ -66,6 +66,10 @@ def set_back(url: str) -> None:
         connection.execute("CREATE UNIQUE INDEX learning_run_uq ON learning_run ((true))")
         connection.execute("DROP TABLE learned_example, learned_model, refused_procedure")
         connection.execute("ALTER TABLE retrieval DROP COLUMN composed_id, DROP COLUMN composed")
+        connection.execute("DROP TABLE duplicate_key")
+        connection.execute("ALTER TABLE duplicate_due DROP COLUMN about, DROP COLUMN has_keys")
+        connection.execute("CREATE INDEX duplicate_due_group_ix ON duplicate_due (tenant, scope, sensitivity, id)")
+        connection.execute("CREATE INDEX record_group_name_ix ON record (tenant, scope, sensitivity, name)")
         connection.execute("UPDATE alembic_version SET version_num = '0060'")
 
 

@@ -48,6 +48,7 @@ async def test_jobs_run_on_schedule_and_are_listed(service: Service, client: Cli
     assert datetime.fromisoformat(listed["consolidate"]["next_run_at"]) > soon  # what may take minutes waits
     assert all(one["error"] is None and one["failures"] == 0 for one in listed.values())
     assert listed["log-days"]["result"]["days_created"] >= 0
+    assert listed["consolidate"]["waiting"] == {"unlearned_episodes": 0, "records_to_compare": 0}
     assert await report(client) == {"name": "jobs", "ok": True, "detail": "run on schedule"}
     code, out, _ = await run_command("jobs", "list", env={**service.environment, "COLUMNS": "200"})
     assert code == 0

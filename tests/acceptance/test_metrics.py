@@ -126,7 +126,8 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
         assert labels(after[f"stratagraph_job_{name}"], "job") == names
     assert labels(after["stratagraph_job_last_run_timestamp_seconds"], "job") == names - {"consolidate"}
     assert labels(after["stratagraph_queue_depth"], "queue") == {
-        *("failed_captures", "given_up_captures", "reevaluations", "texts_to_read", "due_episodes")
+        *("failed_captures", "given_up_captures", "reevaluations", "texts_to_read", "due_episodes"),
+        *("entities_to_link", "unlearned_episodes", "records_to_compare"),
     }
     assert (
         after["stratagraph_pool_connections"][(("pool", "callers"), ("state", "size"))] == POOL_SIZE + SPARE_CONNECTIONS

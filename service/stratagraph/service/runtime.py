@@ -235,7 +235,7 @@ async def open_runtime(
             directory,
             clock,
             build_stages(extracts=extractor is not None),
-            build_follow_ups(database, clock, owner=owner, reader=reader, limits=limits),
+            build_follow_ups(database, directory, clock, owner=owner, reader=reader, limits=limits),
         )
         resources = Resources(
             database=database,

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.learning.duplicates.follow_up import CLAIMED
 from stratagraph.memory.learning.duplicates.review import DuplicatePage, DuplicateReview
 from stratagraph.memory.learning.duplicates.signals import BITS, LISTED, MERGED, Signal
-from stratagraph.memory.revise.request import Merge, RejectDuplicate, Unmerge
+from stratagraph.memory.revise.request import Merge, RejectDuplicate, Retract, Supersede, Unmerge
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -62,6 +63,33 @@ async def test_names_that_differ_in_form_only_become_one_entity_once(memory: Mem
     assert sum(await consolidate(memory)) > 0  # the merged entity has changed, and says the same as no other
     assert await consolidate(memory) == []
     assert await memory.rows("SELECT id, state, row_version FROM record ORDER BY id") == before
+
+
+async def test_an_entity_is_found_by_its_present_name_alone(memory: Memory) -> None:
+    one = await memory.entity("Kubernetes", primary_type="Tool")
+    other = await memory.entity("Postgres", primary_type="Tool")
+    await consolidate(memory)
+    assert await pairs(memory) == []
+    await memory.revision.revise(
+        memory.trust,
+        Supersede(
+            record_id=other,
+            payload={"kind": "entity", "canonical_name": "Kuberntes", "primary_type": "Tool"},
+            rationale="renamed",
+        ),
+    )
+    third = await memory.entity("Postgers", primary_type="Tool")
+    await consolidate(memory)
+    found = [one, other, third]
+    keys = "SELECT entity, key FROM duplicate_key ORDER BY entity, key"
+    before = await memory.rows(keys)
+    assert {row["entity"] for row in before} == set(found)
+    assert await pairs(memory) == [{one, other}]
+    await memory.erasure.erase(memory.trust, Erase(record_id=other, rationale="asked to"))
+    assert {row["entity"] for row in await memory.rows(keys)} == {one, third}
+    await memory.revision.revise(memory.trust, Retract(record_id=one, rationale="wrong"))
+    await consolidate(memory)
+    assert {row["entity"] for row in await memory.rows(keys)} == {third}
 
 
 async def test_many_forms_of_one_name_become_one_entity(memory: Memory) -> None:

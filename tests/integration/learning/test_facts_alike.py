@@ -7,7 +7,7 @@ from uuid import UUID
 from fix_memory import Memory
 from sqlalchemy import text
 
-from stratagraph.store.learning.duplicates import CANDIDATES, find_facts_alike, ordered
+from stratagraph.store.learning.duplicates import CANDIDATES, find_facts_of_one_object, ordered
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.enums import Sensitivity
 
@@ -21,7 +21,7 @@ async def test_which_of_many_facts_are_compared_does_not_depend_on_their_place_o
 
     async def alike() -> set[tuple[UUID, UUID]]:
         async with memory.database.engine.begin() as connection:
-            return await find_facts_alike(connection, group, [asked])
+            return await find_facts_of_one_object(connection, group, [asked])
 
     first = {ordered(row["id"], asked) for row in found[:CANDIDATES]}
     assert await alike() == first

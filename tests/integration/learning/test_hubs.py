@@ -16,10 +16,16 @@ from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs
+from stratagraph.memory.capture import facts, writer
+from stratagraph.memory.learning.duplicates.following import Following
+from stratagraph.memory.learning.duplicates.name_keys import keys_of
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
+from stratagraph.memory.propagation import reevaluation
+from stratagraph.memory.propagation.reevaluation import Propagated
 from stratagraph.store.learning import duplicates, procedures
+from stratagraph.store.learning.groups import Group
 from stratagraph.store.learning.runs import REPORTS_KEPT
-from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.enums import RecordState, Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.postgres.queries import query
@@ -93,7 +99,8 @@ async def test_comparing_a_record_does_not_read_all_of_a_hub(memory: Memory) -> 
         most, slot = duplicates.CANDIDATES, duplicates.SLOT
         about = {"ids": [acme], "slot": slot}
         read = {
-            "facts": await blocks_of(connection, "find_facts_alike", **place, ids=[fact], most=most, slot=slot),
+            "facts": await blocks_of(connection, "find_facts_of_one_object", **place, ids=[fact], most=most, slot=slot),
+            "slots": await blocks_of(connection, "fetch_slots_of_facts", **place, ids=[fact], slot=slot),
             "sharing": await blocks_of(
                 connection, "find_sharing_entities", **place, **about, objects=20, common=20, most=most
             ),
@@ -101,6 +108,56 @@ async def test_comparing_a_record_does_not_read_all_of_a_hub(memory: Memory) -> 
             "names": await blocks_of(connection, "find_entities_with_names", **place, ids=[acme], most=most),
         }
     assert max(read.values()) <= MOST_BLOCKS, read
+
+
+# Entities of one group: each with a key of its own, or all with one of the keys of another entity.
+MANY_NAMES = """
+WITH made AS (
+  INSERT INTO record (tenant, id, type, scope, sensitivity, state, confidence, tags, name, text, payload, provenance,
+    created_at, occurred_at, updated_at, version, row_version, terms, impacts)
+  SELECT tenant, gen_random_uuid(), 3, scope, sensitivity, state, 1, '{}', name || n, '', payload, provenance, now(),
+    now(), now(), 1, 1, '{}', impacts
+  FROM record, generate_series(1, :n) AS n WHERE id = :as RETURNING tenant, id
+)
+INSERT INTO duplicate_key (tenant, key, entity)
+SELECT tenant,
+  CASE WHEN :shares THEN (SELECT min(key) FROM duplicate_key WHERE entity = :as) ELSE hashtext(id::text) END, id
+FROM made
+"""
+
+
+async def test_what_is_read_to_find_names_alike_does_not_grow_with_the_group(memory: Memory) -> None:
+    """Beside 20,000 other names of the group; of those that share a key, a bounded number is looked at."""
+    asked, other = [await memory.entity(name, scope="project:a") for name in ("Kubernetes", "Kuberntes")]
+    await memory.entity("Kubernets", scope="project:b")
+    async for _ in Following(memory.database, memory.directory, owner="test").steps():
+        pass
+    (row,) = await memory.rows("SELECT tenant, scope, sensitivity FROM record WHERE id = :id", id=asked)
+    group = Group(row["tenant"], row["scope"], Sensitivity(row["sensitivity"]))
+    caller = await memory.directory.resolve(memory.trust)
+    keys = keys_of("Kubernetes")
+    assert keys is not None
+    numbers = [duplicates.key_number(caller.tenant, group, key) for key in sorted(keys.asked)]
+    given = {"entities": [asked] * len(numbers), "keys": numbers, "ids": [asked], "names": ["Kubernetes"], "most": 5}
+
+    async def found_and_read() -> tuple[set[tuple[UUID, UUID]], int]:
+        async with memory.database.writing(caller.bounds) as connection:
+            found = await duplicates.find_entities_alike(connection, caller.tenant, group, {asked: keys})
+            return found, await blocks_of(connection, "find_named_alike", **row, **given, slot=duplicates.SLOT)
+
+    expected = {duplicates.ordered(asked, other)}
+    assert (await found_and_read())[0] == expected
+    read = []
+    for n, shares in ((2_000, False), (20_000, False), (HUB, True)):
+        async with memory.database.engine.begin() as connection:
+            await connection.execute(text("SET LOCAL session_replication_role = replica"))
+            await connection.execute(text(MANY_NAMES), {"n": n, "shares": shares, "as": asked})
+        await analyze(memory, "record, duplicate_key")
+        found, blocks = await found_and_read()
+        assert shares or expected <= found
+        read.append(blocks)
+    assert read[1] <= 1.5 * read[0]
+    assert read[2] <= MOST_BLOCKS, read
 
 
 async def analyze(memory: Memory, tables: str) -> None:
@@ -170,6 +227,29 @@ async def test_pages_of_pairs_have_each_pair_once_in_order(memory: Memory) -> No
                     seen += [one.key for one in page]
                     after = seen[-1]
                 assert seen == whole
+
+
+async def test_the_sources_of_a_fact_are_not_read_when_it_gets_another_one(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fact that each episode shows has as many sources as there are episodes, of which it names the newest."""
+    monkeypatch.setattr(facts, "MAX_SOURCES", 2)
+    doubtful: list[UUID] = []
+
+    async def watched(*given: Any, **named: Any) -> Propagated:
+        doubtful.extend(set(named["doubtful"]) - set(named["new"]))
+        return await reevaluation.reevaluate(*given, **named)
+
+    monkeypatch.setattr(writer, "reevaluate", watched)
+    for number in range(5):
+        await capture_episode(memory, f"thread {number}", events=["found the key"])
+        await run_learning(memory)
+    (fact,) = await memory.rows(
+        "SELECT id, state, provenance FROM record WHERE type = 4 AND text LIKE '%found the key'"
+    )
+    assert (fact["state"], len(fact["provenance"]["sources"]), doubtful) == (RecordState.ACTIVE, 2, [])
+    sources = await memory.rows("SELECT source FROM relation WHERE target = :id AND ended_at IS NULL", id=fact["id"])
+    assert len(sources) >= 5
 
 
 async def test_what_runs_showed_of_a_tool_is_kept_of_the_newest(

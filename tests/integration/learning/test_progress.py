@@ -18,6 +18,7 @@ from stratagraph.consolidation.registry import build_jobs
 from stratagraph.consolidation.runner import Runner
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.learning.batches import BatchDone
+from stratagraph.memory.learning.follow_ups import Prepared
 from stratagraph.service.cli.consolidate import _Shown
 from stratagraph.store.model.enums import SourceKind
 
@@ -26,8 +27,12 @@ class Told:
     """What a run told of its progress."""
 
     def __init__(self) -> None:
+        self.steps: list[Prepared] = []
         self.episodes = 0
         self.left: list[Mapping[str, int]] = []
+
+    def prepared(self, step: Prepared) -> None:
+        self.steps.append(step)
 
     def learned(self, batch: BatchDone) -> None:
         self.episodes += batch.episodes + batch.set_aside
@@ -59,22 +64,33 @@ async def test_a_run_tells_what_remains_until_nothing_does(memory: Memory, threa
     assert await consolidate_now(runner, resources.learning, (), progress=told) is not None
     assert told.episodes == due
     left = [one["duplicates"] for one in told.left]
-    assert left[1:] == sorted(left[1:], reverse=True)  # the first step queues what has changed
+    assert left == sorted(left, reverse=True)
     if left:
         assert left[-1] == 0
+    existing = [step for step in told.steps if step.what == "records"]
+    assert [step.left for step in existing] == sorted((step.left for step in existing), reverse=True)
+    assert all(step.left == 0 for step in existing[-1:])
 
 
 def test_the_bars_name_what_is_done_and_how_much_remains() -> None:
     shown = io.StringIO()
     progress = Progress(console=Console(file=shown, force_terminal=True, width=100), auto_refresh=False)
     with progress:
-        bars = _Shown(progress, due=0)
+        bars = _Shown(progress)
+        assert [(task.description, task.total) for task in progress.tasks] == [("Learning from episodes", None)]
+        bars.begins(0)
+        for step in (Prepared("records", 20, 20), Prepared("records", 20, 0), Prepared("names", 5, 15)):
+            bars.prepared(step)
         bars.remains({"duplicates": 0})
         bars.remains({"duplicates": 300, "semantic-extractor": 0})
         bars.remains({"duplicates": 200, "semantic-extractor": 0})
         tasks = {task.description: (task.completed, task.total) for task in progress.tasks}
-        assert tasks == {"Learning from episodes": (0, 0), "Comparing records": (100, 300)}
+        assert tasks == {
+            "Learning from episodes": (0, 0),
+            "Reading names": (5, 20),
+            "Comparing records": (100, 300),
+        }
         bars.remains({"duplicates": 450})  # the run itself has changed records
-        assert [(task.completed, task.total) for task in progress.tasks[1:]] == [(0, 450)]
+        assert [(task.completed, task.total) for task in progress.tasks[2:]] == [(0, 450)]
         progress.refresh()
     assert "Comparing records" in shown.getvalue()

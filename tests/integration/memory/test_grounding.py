@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from stratagraph.memory.capture import facts as capture_facts
 from stratagraph.memory.propagation import reevaluation as propagation
 from stratagraph.memory.propagation.queue import reevaluate_due
 from stratagraph.memory.revise.request import Contest, Delete, ResolveContest, Retract
@@ -46,6 +47,25 @@ async def circle_of(memory: Memory, size: int, mark: str = "") -> tuple[UUID, li
         ids.append(fact.primary.id)
     await memory.observe(f"c0 {mark}", "is", 0, evidence=resting_on(ids[-1]))
     return ground, ids[1:]
+
+
+@pytest.mark.parametrize("observed", [2, 3])
+async def test_a_fact_rests_on_the_sources_that_it_still_names_and_those_that_relations_keep(
+    memory: Memory, observed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a caller stated is kept by no relation: once the fact does not name it, its other sources decide."""
+    monkeypatch.setattr(capture_facts, "MAX_SOURCES", observed)
+    fact = (await memory.observe("door", "is", "open")).primary.id
+    sources = [(await memory.observe(f"witness {number}", "is", number)).primary.id for number in range(3)]
+    for source in sources[:-1]:
+        await memory.observe("door", "is", "open", evidence=resting_on(source))
+    for source in sources[:-1]:
+        await memory.revise(Retract(record_id=source, rationale="wrong"))
+    held = await states(memory, [fact])
+    await memory.observe("door", "is", "open", evidence=resting_on(sources[-1]))
+    assert (held, await states(memory, [fact])) == ([ACTIVE if observed > 2 else CONTESTED], [ACTIVE])
+    await memory.revise(Retract(record_id=sources[-1], rationale="wrong"))
+    assert await states(memory, [fact]) == [CONTESTED]
 
 
 @pytest.mark.parametrize("budget", [propagation.BUDGET, 1], ids=["at once", "queued"])

@@ -36,6 +36,9 @@ class Waiting:
     given_up: int
     reevaluations: int
     due: int
+    to_link: int
+    unlearned: int
+    to_compare: int
     set_aside: int
     dead_letters: int
     workers: int
@@ -79,15 +82,33 @@ class Counted:
     async def arrange(self, waiting: Waiting) -> None:
         """Make as much wait as `waiting` says, and nothing else."""
         memory = self.memory
-        self.sql("TRUNCATE reevaluation, job_set_aside, sync_dead_letter, sync_worker, job, sync_cursor")
+        self.sql(
+            "TRUNCATE link_request, duplicate_due, reevaluation, job_set_aside, sync_dead_letter, sync_worker, job,"
+            " sync_cursor"
+        )
         self.sql("UPDATE candidate SET state = 'committed', record = created_records[1] WHERE state = 'failed'")
-        needed = waiting.failed + waiting.given_up + waiting.reevaluations + waiting.due + 1
+        needed = waiting.failed + waiting.given_up + waiting.reevaluations + waiting.due + waiting.unlearned + 1
         for number in range(needed):
             await memory.turn(f"remark {number} of {datetime.now(UTC)}", thread=f"thread {number}")
         await mirror_feed(memory.database).register()
         for number in range(waiting.late):
             await memory.turn(f"late remark {number}")
-        self.sql("UPDATE episode SET closes_at = now() + interval '1 day'")
+        self.sql("UPDATE episode SET closes_at = now() + interval '1 day', learned_at = closed_at")
+        self.sql(
+            "UPDATE episode SET closed_at = now() WHERE ctid = ANY ("
+            " ARRAY(SELECT ctid FROM episode WHERE closed_at IS NULL LIMIT %s))",
+            waiting.unlearned,
+        )
+        self.sql(
+            "INSERT INTO link_request (tenant, entity, queued_at, next_try_at)"
+            " SELECT tenant, id, now(), now() FROM record LIMIT %s",
+            waiting.to_link,
+        )
+        self.sql(
+            "INSERT INTO duplicate_due (tenant, id, scope, sensitivity, about, has_keys)"
+            " SELECT tenant, id, scope, sensitivity, id, true FROM record LIMIT %s",
+            waiting.to_compare,
+        )
         for is_retried, count in ((True, waiting.failed), (False, waiting.given_up)):
             self.sql(
                 "UPDATE candidate SET state = 'failed', record = NULL, batch = gen_random_uuid(), position = 0,"
@@ -145,6 +166,9 @@ def counted(memory: Memory, database_url: str) -> Counted:
         given_up=small,
         reevaluations=small,
         due=small,
+        to_link=small,
+        unlearned=small,
+        to_compare=small,
         set_aside=small,
         dead_letters=small,
         workers=small,
@@ -161,6 +185,9 @@ async def test_what_waits_is_counted_as_the_tables_have_it(counted: Counted, wai
         ("reevaluations",): waiting.reevaluations,
         ("texts_to_read",): 0,
         ("due_episodes",): waiting.due,
+        ("entities_to_link",): waiting.to_link,
+        ("unlearned_episodes",): waiting.unlearned,
+        ("records_to_compare",): waiting.to_compare,
     }
     assert found["job_set_aside"] == {("prune",): waiting.set_aside, ("reevaluate",): 0}
     assert found["job_failures"] == {("prune",): waiting.failures, ("reevaluate",): 0}

@@ -16,7 +16,7 @@ from stratagraph.memory.learning.duplicates.entities import (
     Statement,
     compare_entities,
 )
-from stratagraph.memory.learning.duplicates.facts import FactProfile, compare_facts
+from stratagraph.memory.learning.duplicates.facts import FactProfile, compare_facts, said_in
 from stratagraph.memory.learning.duplicates.names import alike, name_of
 from stratagraph.memory.learning.duplicates.signals import (
     BITS,
@@ -223,7 +223,14 @@ def test_facts_are_alike_in_both_directions(
     expected: Signal | None, one: tuple[str, Any], other: tuple[str, Any]
 ) -> None:
     first, second = (
-        FactProfile(id=UUID(int=number), created_at=NOON, predicate=predicate, object=value, object_entity=None)
+        FactProfile(
+            id=UUID(int=number),
+            created_at=NOON,
+            predicate=predicate,
+            object=value,
+            object_entity=None,
+            said=said_in(value),
+        )
         for number, (predicate, value) in enumerate((one, other))
     )
     found = comparison([expected]) if expected is not None else None

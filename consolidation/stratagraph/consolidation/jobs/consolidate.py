@@ -11,6 +11,7 @@ from typing import Protocol
 from stratagraph.consolidation.job import CONSOLIDATE_EVERY_S, JobConfig, JobResult, Resources, repeat
 from stratagraph.consolidation.runner import Runner
 from stratagraph.memory.learning.batches import BatchDone
+from stratagraph.memory.learning.follow_ups import Prepared
 from stratagraph.memory.learning.service import JOB, Learning
 from stratagraph.store.model.errors import StoreUnavailable
 
@@ -82,6 +83,10 @@ def counts_of(done: BatchDone) -> dict[str, int]:
 class LearningProgress(Protocol):
     """Is told how far a run has come that a person waits for."""
 
+    def prepared(self, step: Prepared) -> None:
+        """Note a step of what comes before the run, or before its follow-ups."""
+        ...
+
     def learned(self, batch: BatchDone) -> None:
         """Note a batch of episodes that was learned from."""
         ...
@@ -109,11 +114,16 @@ class _ConsolidateAll:
 
     async def run_once(self, now: datetime) -> JobResult:
         counts: Counter[str] = Counter()
-        while (run := await self._learning.open_run(now, self._stages)) is not None:
+        while True:
+            await self._prepare(now, self._stages)
+            run = await self._learning.open_run(now, self._stages)
+            if run is None:
+                break
             while (batch := await self._learning.run_batch(run)) is not None:
                 self.done.append(batch)
                 counts.update(counts_of(batch))
                 self._progress.learned(batch)
+            await self._prepare(run.began_at, run.stages)
             self._progress.remains(await self._learning.follow_ups_waiting(run))
             while (followed_up := await self._learning.run_follow_up(run)) is not None:
                 self.done.append(followed_up)
@@ -123,6 +133,10 @@ class _ConsolidateAll:
             if run.began_at >= now:  # what its limits have left over waits for the next run
                 break
         return JobResult(counts=dict(counts))
+
+    async def _prepare(self, now: datetime, stages: Sequence[str]) -> None:
+        async for step in self._learning.prepare(now, stages):
+            self._progress.prepared(step)
 
 
 async def consolidate_now(

@@ -6,7 +6,7 @@ decide what becomes of facts that contradict each other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -41,6 +41,7 @@ from stratagraph.store.records.merges import keep_single_valued
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import dispute_parties, disputes_of
 from stratagraph.store.records.salience_rows import write_salience
+from stratagraph.store.records.support import as_id, rests_on
 from stratagraph.store.records.trims import Trim
 
 MAX_PARTIES = 50  # records in one dispute: each that joins is compared with and related to all others
@@ -339,8 +340,6 @@ async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
     The fact keeps its newest MAX_SOURCES sources. The draft then creates no record of its own.
     """
     writes.use_existing(draft, fact.id)
-    if fact.state is RecordState.CONTESTED or draft.position in writes.source_records:
-        writes.doubtful.add(fact.id)
     tenant = writes.caller.tenant
     unrestricted = writes.caller.unrestricted()
     # Elevated, because a policy rule may have raised the fact above the ceiling of its writer.
@@ -351,6 +350,8 @@ async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
     added = [source for source in sources_of(writes, draft) if source["ref"] != str(fact.id)]
     known = {source["ref"]: source for source in [*provenance.get("sources", []), *added]}
     sources = list(known.values())[-MAX_SOURCES:]
+    if fact.state is RecordState.CONTESTED or await _lose_support(writes, fact, list(known)[: -len(sources)]):
+        writes.doubtful.add(fact.id)
     edit = Edit(id=fact.id, provenance=orjson.dumps({**provenance, "sources": sources}).decode(), is_revision=False)
     writes.changes += await update_records(writes.connection, writes.directory, tenant, [edit], at=writes.at)
     await note_evidence(writes.connection, tenant, fact.id, latest_evidence({"sources": added}, fact.evidence_at))
@@ -363,6 +364,16 @@ async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
             [AuditEvent(record=fact.id, action=AuditAction.REINFORCE, rationale="observed again", salience=event.s)],
         )
     writes.note_change(draft, fact.id, Effect.REINFORCED)
+
+
+async def _lose_support(writes: WriteSet, fact: Fact, dropped: Sequence[str]) -> bool:
+    """Return whether the fact rests no more on one of the sources that are dropped from its provenance.
+
+    It still rests on those to which a relation leads. Where it keeps all sources, a new one cannot make it doubtful, so
+    that not all of them are read: a fact that is observed in each episode has as many sources as there are episodes.
+    """
+    ids = [id_ for ref in dropped if (id_ := as_id(ref)) is not None]
+    return len(ids) < len(dropped) or not await rests_on(writes.connection, writes.caller.tenant, fact.id, ids)
 
 
 async def _audit(writes: WriteSet, events: list[AuditEvent]) -> None:

@@ -5,10 +5,10 @@ A follow-up that fails stops neither the others nor the learning from episodes.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 import structlog
@@ -30,6 +30,27 @@ class FollowedUp:
     group: Group
     report: StageReport
     set_aside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A step of finding what is to be done: `done` is the number of `what` that were looked at."""
+
+    what: str
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A step of what comes before a run: `done` is the number of `what` that were looked at, `left` that of the others.
+
+    `what` is `links`, entities to which earlier records are linked; `changes` in the change feed; existing `records`
+    that are queued; or `names` of entities, whose keys are noted.
+    """
+
+    what: str
+    done: int
+    left: int
 
 
 class GroupWriter(Protocol):
@@ -73,6 +94,22 @@ class FollowUp(Protocol):
         ...
 
 
+@runtime_checkable
+class Queueing(Protocol):
+    """A follow-up that must look for what is to be done before a run, for example in the change feed."""
+
+    @property
+    def name(self) -> str: ...
+
+    def queue(self, now: datetime) -> AsyncIterator[Queued]:
+        """Queue what is to be done at `now`; yield after each transaction."""
+        ...
+
+    async def unqueued(self, what: str, *, most: int) -> int:
+        """Return the number of `what` that are left to be looked at, at most about `most`."""
+        ...
+
+
 class FollowUps:
     """Takes the steps of the follow-ups, in their order."""
 
@@ -90,6 +127,24 @@ class FollowUps:
                 except Exception as error:
                     self._note(follow_up, error)
         return due
+
+    async def queue(self, now: datetime, names: Collection[str], *, most: int) -> AsyncIterator[Prepared]:
+        """Let the follow-ups `names` queue what is to be done, and yield after each step; one that fails is left out.
+
+        What is left is counted once, at the first step of its kind, up to `most`.
+        """
+        for follow_up in self._follow_ups:
+            if follow_up.name not in names or not isinstance(follow_up, Queueing):
+                continue
+            left: dict[str, int] = {}
+            try:
+                async for step in follow_up.queue(now):
+                    if step.what not in left:
+                        left[step.what] = await follow_up.unqueued(step.what, most=most) + step.done
+                    left[step.what] = max(0, left[step.what] - step.done)
+                    yield Prepared(step.what, step.done, left[step.what])
+            except Exception as error:
+                self._note(follow_up, error)
 
     async def waiting(self, run: StoredRun, *, most: int) -> dict[str, int]:
         """Return how much each follow-up of a run still has in its queue, at most `most` each, by name."""

@@ -6,12 +6,12 @@ the next call goes on with the episodes that have no mark. See docs/learning.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.learning.batches import Attempt, BatchDone, Batches
-from stratagraph.memory.learning.follow_ups import FollowUp, FollowUps, GroupWriter
+from stratagraph.memory.learning.follow_ups import FollowUp, FollowUps, GroupWriter, Prepared
 from stratagraph.memory.learning.preview import preview_group
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.revise.linking import link_due
@@ -38,11 +38,12 @@ from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.errors import KeyCollision, StatementTimedOut, StoreUnavailable
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.records.link_requests import count_link_requests
 
 JOB = "consolidate"
 BATCH = 50  # episodes learned from in one transaction
 LINKED = 50  # queued entities to which earlier records are linked in one transaction
-COUNTED = 100_000  # due episodes that are counted for people, at most
+COUNTED = 10_000_000  # of what is due that is counted for people, at most
 
 
 class Learning:
@@ -88,19 +89,38 @@ class Learning:
 
         None if nothing is due.
         """
-        wanted = [name for name in self.names if not stages or name in stages]
+        wanted = self._wanted(stages)
         async with self._database.background(Role.JOBS) as connection:
             stopped = await unfinished_run(connection)
-            if stopped is not None:
-                return stopped
+        if stopped is not None:
+            return stopped
+        async for _ in self.prepare(now, stages, most=0):
+            pass
+        async with self._database.background(Role.JOBS) as connection:
             is_due = await find_due_group(connection, stages=self._stages_of(wanted), now=now, after=None) is not None
         if not is_due and not await self._follow_ups.is_due(now, wanted):
             return None
-        # What is learned names the entities that its events are linked to, so those queued by now are linked first.
-        while (await link_due(self._database, self._directory, now=now, batch=LINKED)).due == LINKED:
-            pass
         async with self._database.background(Role.JOBS) as connection:
             return await begin_run(connection, new_id(), stages=wanted, at=now)
+
+    async def prepare(
+        self, now: datetime, stages: Sequence[str] = (), *, most: int = COUNTED
+    ) -> AsyncIterator[Prepared]:
+        """Do what comes before a run with these stages, by default all, and yield after each transaction.
+
+        Earlier records are linked to the entities that are queued for that, because what is learned names the entities
+        that its events are linked to; then follow-ups queue what has changed. What is left is counted up to `most`.
+        `open_run` does the same without counting; whoever shows the progress does it before.
+        """
+        left: int | None = None
+        while (linked := (await link_due(self._database, self._directory, now=now, batch=LINKED)).due) == LINKED:
+            if left is None:
+                async with self._database.background(Role.JOBS) as connection:
+                    left = await count_link_requests(connection, now=now, most=most) + linked
+            left = max(0, left - linked)
+            yield Prepared("links", linked, left)
+        async for step in self._follow_ups.queue(now, self._wanted(stages), most=most):
+            yield step
 
     async def run_batch(self, run: StoredRun) -> BatchDone | None:
         """Learn from the next due episodes of a run; return what was done, or None if none are left.
@@ -139,6 +159,9 @@ class Learning:
     async def follow_ups_waiting(self, run: StoredRun) -> dict[str, int]:
         """Return how much the follow-ups of a run still have to do, each up to COUNTED, by name."""
         return await self._follow_ups.waiting(run, most=COUNTED)
+
+    def _wanted(self, stages: Collection[str]) -> list[str]:
+        return [name for name in self.names if not stages or name in stages]
 
     def _stages_of(self, names: Collection[str]) -> list[str]:
         """Return those of `names` that are stages, and not only follow-ups."""

@@ -16,6 +16,7 @@ from stratagraph.memory.learning.needs.stage import NeededTools
 from stratagraph.memory.learning.plans.stage import Plans
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.learning.structural_facts import StructuralFacts
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.postgres.database import Database
 
@@ -31,6 +32,7 @@ def build_stages(*, extracts: bool = False) -> Sequence[Stage]:
 
 def build_follow_ups(
     database: Database,
+    directory: Directory,
     clock: Clock,
     *,
     owner: str,
@@ -38,7 +40,7 @@ def build_follow_ups(
     limits: Limits | None = None,
 ) -> Sequence[FollowUp]:
     """Return the follow-ups: what is extracted may then be found to be known. `owner` names this server."""
-    duplicates = Duplicates(database, clock, owner=owner)
+    duplicates = Duplicates(database, directory, clock, owner=owner)
     if reader is None:
         return (duplicates,)
     return (Extraction(database, reader, limits=limits or Limits()), duplicates)

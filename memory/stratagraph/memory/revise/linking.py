@@ -6,7 +6,7 @@ it now. See docs/specification.md, Entities.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -58,7 +58,7 @@ RATIONALE = "an entity of this name is known now"
 MAX_NAMES = 32  # names of one entity that are looked for
 MAX_RECORDS = 1_000  # records of one scope and sensitivity read for one name, the newest
 _log = structlog.get_logger(__name__)
-_AT_ONCE = 10  # lists of records whose names are read by one statement
+_AT_ONCE = 500  # records whose names are read by one statement, or a few more
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 
 
@@ -144,10 +144,14 @@ async def _find_unlinked(work: UnitOfWork, entities: Sequence[MemoryRecord]) -> 
     for one entity leaves no further names for another, so this needs no second reading.
     """
     found: list[tuple[MemoryRecord, list[UUID]]] = []
-    lists = await _find_records(work, entities)
-    for first in range(0, len(lists), _AT_ONCE):
-        part = lists[first : first + _AT_ONCE]
-        named = await _names_by_record(work, {id_ for _, ids in part for id_ in ids})
+    lists = deque(await _find_records(work, entities))
+    while lists:
+        part: list[tuple[MemoryRecord, list[UUID]]] = []
+        wanted: set[UUID] = set()
+        while lists and len(wanted) < _AT_ONCE:
+            part.append(lists.popleft())
+            wanted.update(part[-1][1])
+        named = await _names_by_record(work, wanted)
         for entity, ids in part:
             folded = _folded(entity)
             kept = [id_ for id_ in ids if id_ in named and not folded.isdisjoint(named[id_])]

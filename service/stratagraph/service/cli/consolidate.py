@@ -17,6 +17,7 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
 if TYPE_CHECKING:
     from stratagraph.memory.learning.batches import BatchDone
+    from stratagraph.memory.learning.follow_ups import Prepared
     from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
@@ -30,6 +31,12 @@ Stages = Annotated[
 ]
 PREVIEWED = 1_000  # episodes of each group that a dry run learns from
 SHOWN = 20  # runs listed at once
+_PREPARED = {
+    "links": "Linking earlier records",
+    "changes": "Queueing changed records",
+    "records": "Queueing existing records",
+    "names": "Reading names",
+}
 _FOLLOW_UPS = {"duplicates": "Comparing records", "semantic-extractor": "Reading with the language model"}
 
 
@@ -138,8 +145,10 @@ async def _consolidated(runtime: Runtime, stages: Sequence[str], progress: Progr
     from stratagraph.consolidation.jobs.consolidate import consolidate_now
 
     _require_stages(runtime, stages)
+    shown = _Shown(progress)
     due, waiting = await runtime.learning.due(runtime.learning.now(), stages)
-    done = await consolidate_now(runtime.jobs, runtime.learning, stages, progress=_Shown(progress, due))
+    shown.begins(due)
+    done = await consolidate_now(runtime.jobs, runtime.learning, stages, progress=shown)
     if done is None:
         raise StoreUnavailable("Another server is learning at this moment; try again when it has finished.")
     return {"dry_run": False, "waiting_for_outcome": waiting, **_batches_json(done)}
@@ -161,12 +170,27 @@ def _require_stages(runtime: Runtime, stages: Sequence[str]) -> None:
 
 
 class _Shown:
-    """The progress of learning as bars: one for the episodes, and one for each follow-up that has anything to do."""
+    """The progress of learning as bars: one for what is looked for, one for the episodes, one for each follow-up."""
 
-    def __init__(self, progress: Progress, due: int) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._episodes = progress.add_task("Learning from episodes", total=due)
+        self._episodes = progress.add_task("Learning from episodes", total=None)
+        self._prepared: tuple[str, TaskID, int] | None = None  # what is looked for at present, its bar, how far it is
         self._follow_ups: dict[str, tuple[TaskID, int]] = {}  # by name, with the most that was left to do
+
+    def begins(self, due: int) -> None:
+        """Note the number of episodes that are due."""
+        self._progress.update(self._episodes, total=due)
+
+    def prepared(self, step: Prepared) -> None:
+        if self._prepared is None or self._prepared[0] != step.what:
+            if self._prepared is not None:
+                self._progress.remove_task(self._prepared[1])
+            self._prepared = (step.what, self._progress.add_task(_PREPARED[step.what], total=step.done + step.left), 0)
+        what, task, before = self._prepared
+        done = before + step.done
+        self._prepared = (what, task, done)
+        self._progress.update(task, total=done + step.left, completed=done)
 
     def learned(self, batch: BatchDone) -> None:
         self._progress.advance(self._episodes, batch.episodes + batch.set_aside)

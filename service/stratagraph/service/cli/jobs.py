@@ -23,11 +23,18 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 SHOWN = 200  # rows that are set aside, listed at once
+_QUEUES = {  # that a job takes its work from
+    "close-episodes": ("due_episodes",),
+    "consolidate": ("unlearned_episodes", "records_to_compare"),
+    "link-names": ("entities_to_link",),
+    "reevaluate": ("reevaluations",),
+    "retry-captures": ("failed_captures",),
+}
 
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """List every job with its last run, what that run did, and its next run."""
+    """List every job with its last run, what that run did, what waits for it (up to 10,000), and its next run."""
 
     found = with_runtime(_listed, makes_store=False)
     if json:
@@ -37,11 +44,12 @@ def list_(json: Json = False) -> None:
     for one in found:
         result = one["error"] or ", ".join(f"{name} {count}" for name, count in one["result"].items() if count) or "–"
         aside = f"; {one['set_aside']} set aside" if one["set_aside"] else ""
+        waiting = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in one["waiting"].items() if count)
         table.add_row(
             one["name"],
             f"{one['interval_s']:g} s",
             f"{one['finished_at']:%m-%d %H:%M:%S}" if one["finished_at"] else "never",
-            result + aside,
+            result + aside + (f"; waiting: {waiting}" if waiting else ""),
             _next_run(one),
         )
     people.print(table)
@@ -54,13 +62,16 @@ def list_(json: Json = False) -> None:
 
 async def _listed(runtime: Runtime) -> list[dict[str, Any]]:
     from stratagraph.memory.embedding.filling import JOB as EMBED
+    from stratagraph.store.jobs.queues import count_queues
     from stratagraph.store.search.embeddings import list_models
 
     await runtime.jobs.leases.register({name: job.config.first_pause_s for name, job in runtime.jobs.jobs.items()})
     states = {state.name: state for state in await runtime.jobs.leases.states()}
+    queues = await count_queues(runtime.database)
     embedding = [_progress(one) for one in await list_models(runtime.database)]
     return [
         {**_as_json(states[name]), "summary": job.summary, "interval_s": job.config.interval_s}
+        | {"waiting": {queue: queues[queue] for queue in _QUEUES.get(name, ())}}
         | ({"embedding": embedding} if name == EMBED else {})
         for name, job in runtime.jobs.jobs.items()
     ]

@@ -21,7 +21,11 @@ SELECT
   (SELECT count(*) FROM (SELECT FROM reevaluation LIMIT 10000) r) AS reevaluations,
   (SELECT count(*) FROM (SELECT FROM extraction WHERE state <> 2 LIMIT 10000) x) AS texts_to_read,
   (SELECT count(*) FROM (SELECT FROM episode WHERE closed_at IS NULL AND closes_at <= clock_timestamp() LIMIT 10000) e)
-    AS due_episodes
+    AS due_episodes,
+  (SELECT count(*) FROM (SELECT FROM link_request LIMIT 10000) l) AS entities_to_link,
+  (SELECT count(*) FROM (SELECT FROM episode WHERE closed_at IS NOT NULL AND learned_at IS NULL LIMIT 10000) u)
+    AS unlearned_episodes,
+  (SELECT count(*) FROM (SELECT FROM duplicate_due LIMIT 10000) d) AS records_to_compare
 
 -- count_tenant_dead_letters --
 -- Count the dead letters of one tenant.

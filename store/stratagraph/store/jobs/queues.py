@@ -20,8 +20,9 @@ class TenantProblems:
 async def count_queues(database: Database) -> Mapping[str, int]:
     """Return the lengths of the queues of all tenants, keyed by queue, each counted up to 10,000.
 
-    The keys are failed_captures, given_up_captures, reevaluations, texts_to_read and due_episodes. Raises
-    StoreUnavailable.
+    The keys are failed_captures, given_up_captures, reevaluations, texts_to_read, due_episodes (to be closed),
+    entities_to_link, unlearned_episodes (closed ones, also those that wait for their outcome) and records_to_compare.
+    Raises StoreUnavailable.
     """
     async with database.background(Role.JOBS) as connection:
         return dict((await fetch(connection, "count_queues"))[0])

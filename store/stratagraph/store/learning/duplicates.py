@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.learning.groups import Group
+from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
@@ -26,7 +27,7 @@ CANDIDATES = 20  # records that one record is compared with, by each way in whic
 STATEMENTS = 100  # facts about one entity that are compared
 SHARED_OBJECTS = 20  # entities that facts about one entity name, by which others are found
 COMMON = 20  # facts of a group that name an entity, beyond which two subjects are not alike for naming it
-SLOT = 200  # facts of a group that are looked at for one subject or object, or one slot, in any state
+SLOT = 200  # facts of a group looked at for one subject or object, or one slot, in any state; entities for one key
 LISTED_MOST = 500  # pairs to be decided on of one writer in one group, the likeliest
 Pair = tuple[UUID, UUID]
 
@@ -48,6 +49,24 @@ class ListedPair:
     def key(self) -> tuple[float, UUID, UUID]:
         """The place of the pair in the list."""
         return self.score, self.one, self.other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameKeys:
+    """A name, the keys that its entity has, and the keys of others that may have a similar name."""
+
+    text: str
+    held: frozenset[str]
+    asked: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeylessEntity:
+    """A queued entity whose keys are to be noted. `name` is empty where it is sealed."""
+
+    group: Group
+    id: UUID
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +103,28 @@ async def count_due(connection: AsyncConnection, *, most: int) -> int:
     return int((await fetch(connection, "count_duplicate_due", most=most))[0]["n"])
 
 
+async def count_keyless(connection: AsyncConnection, *, most: int) -> int:
+    """Return the number of queued entities whose keys are to be noted, at most `most`."""
+    return int((await fetch(connection, "count_keyless_entities", most=most))[0]["n"])
+
+
+async def count_unqueued(database: Database, *, most: int) -> int:
+    """Return the number of existing records that were not looked at yet for the queue, at most `most`."""
+    progress = await read_progress(database)
+    if not progress.is_filling:
+        return 0
+    async with database.background(Role.FEED) as connection:
+        return int((await fetch(connection, "count_records_beyond", **progress.after, most=most))[0]["n"])
+
+
 async def queue_duplicates(connection: AsyncConnection, keys: Collection[tuple[int, UUID]]) -> int:
-    """Queue those of the records, given as (tenant, id), that are active entities or facts; return how many are new."""
-    return await run(
-        connection, "queue_duplicates", tenants=[tenant for tenant, _ in keys], ids=[id_ for _, id_ in keys]
-    )
+    """Queue those of the records, given as (tenant, id), that are active entities or facts; return how many are new.
+
+    The keys of those that are not active any more are deleted.
+    """
+    given = {"tenants": [tenant for tenant, _ in keys], "ids": [id_ for _, id_ in keys]}
+    await run(connection, "delete_inactive_keys", **given)
+    return await run(connection, "queue_duplicates", **given)
 
 
 async def queue_set_aside(connection: AsyncConnection, job: str, *, now: datetime) -> int:
@@ -101,8 +137,40 @@ async def clear_compared(connection: AsyncConnection, job: str, *, now: datetime
     await run(connection, "clear_compared_set_aside", job=job, now=now)
 
 
+def key_number(tenant: Tenant, group: Group, key: str) -> int:
+    """Return the number by which a key of a name is stored: a keyed hash of it and of the group."""
+    named = f"{group.scope}:{int(group.sensitivity)}:{key}".encode()
+    return int.from_bytes(keyed_hash(tenant.index_key, "duplicate name", named)[:8], "big", signed=True)
+
+
+async def lock_keyless(connection: AsyncConnection, *, limit: int) -> list[KeylessEntity]:
+    """Lock at most `limit` queued entities whose keys are to be noted, and return them."""
+    rows = await fetch(connection, "lock_keyless_entities", limit=limit)
+    return [
+        KeylessEntity(
+            group=Group(row["tenant"], row["scope"], Sensitivity(row["sensitivity"])), id=row["id"], name=row["name"]
+        )
+        for row in rows
+    ]
+
+
+async def note_keys(connection: AsyncConnection, keys: Mapping[tuple[int, UUID], Collection[int]]) -> None:
+    """Store the keys of entities, given as (tenant, id), in place of those that they had."""
+    entities = {"tenants": [tenant for tenant, _ in keys], "entities": [id_ for _, id_ in keys]}
+    await run(connection, "delete_duplicate_keys", **entities)
+    rows = [(tenant, number, id_) for (tenant, id_), numbers in keys.items() for number in numbers]
+    await run(
+        connection,
+        "insert_duplicate_keys",
+        tenants=[tenant for tenant, _, _ in rows],
+        keys=[number for _, number, _ in rows],
+        entities=[id_ for _, _, id_ in rows],
+    )
+    await run(connection, "note_duplicate_keys", **entities)
+
+
 async def claim_due(connection: AsyncConnection, group: Group, *, limit: int) -> list[UUID]:
-    """Take at most `limit` records of a group out of the queue, in the order of their ids, and return them."""
+    """Take at most `limit` records of a group out of the queue, those about one entity together; return them."""
     rows = await fetch(connection, "claim_duplicate_due", **_place(group), limit=limit)
     return sorted(row["id"] for row in rows)
 
@@ -113,21 +181,27 @@ async def withdraw_due(connection: AsyncConnection, tenant: int, ids: Collection
     return sorted(row["id"] for row in rows)
 
 
-async def find_entities_alike(connection: AsyncConnection, group: Group, names: Mapping[UUID, str | None]) -> set[Pair]:
+async def find_entities_alike(
+    connection: AsyncConnection, tenant: Tenant, group: Group, names: Mapping[UUID, NameKeys | None]
+) -> set[Pair]:
     """Return pairs of an entity of `names` and another one of its group, found by their names and their facts.
 
-    `names` has the names by whose trigrams others are found; None for a name by which they are not, such as a path.
+    `names` has the names by whose keys others are found; None for a name by which they are not, such as a path.
     """
     ids, place = list(names), _place(group)
     rows: list[dict[str, Any]] = await fetch(connection, "find_entities_with_names", **place, ids=ids, most=CANDIDATES)
-    spelled = [id_ for id_ in ids if names[id_] is not None]
-    if spelled:
+    spelled = {id_: name for id_, name in names.items() if name is not None}
+    asked = [(id_, key_number(tenant, group, key)) for id_, name in spelled.items() for key in sorted(name.asked)]
+    if asked:
         rows += await fetch(
             connection,
             "find_named_alike",
             **place,
-            ids=spelled,
-            names=[names[id_] for id_ in spelled],
+            ids=list(spelled),
+            names=[name.text for name in spelled.values()],
+            entities=[id_ for id_, _ in asked],
+            keys=[number for _, number in asked],
+            slot=SLOT,
             most=CANDIDATES,
         )
     rows += await fetch(
@@ -143,13 +217,21 @@ async def find_entities_alike(connection: AsyncConnection, group: Group, names: 
     return {ordered(row["entity"], row["other"]) for row in rows}
 
 
-async def find_facts_alike(connection: AsyncConnection, group: Group, ids: Collection[UUID]) -> set[Pair]:
-    """Return pairs of a fact of `ids` and another one of one subject, conditions and validity.
-
-    Either their predicates or their objects are equal.
-    """
-    rows = await fetch(connection, "find_facts_alike", **_place(group), ids=sorted(ids), most=CANDIDATES, slot=SLOT)
+async def find_facts_of_one_object(connection: AsyncConnection, group: Group, ids: Collection[UUID]) -> set[Pair]:
+    """Return pairs of a fact of `ids` and another one of one subject, object, conditions and validity."""
+    rows = await fetch(
+        connection, "find_facts_of_one_object", **_place(group), ids=sorted(ids), most=CANDIDATES, slot=SLOT
+    )
     return {ordered(row["fact"], row["other"]) for row in rows}
+
+
+async def fetch_slots(connection: AsyncConnection, group: Group, ids: Collection[UUID]) -> list[list[UUID]]:
+    """Return the facts of one subject, predicate, conditions and validity that are in one with a fact of `ids`."""
+    rows = await fetch(connection, "fetch_slots_of_facts", **_place(group), ids=sorted(ids), slot=SLOT)
+    found: dict[tuple[bytes, bytes, bytes], list[UUID]] = {}
+    for row in rows:
+        found.setdefault((row["slot_key"], row["condition_key"], row["stated_key"]), []).append(row["id"])
+    return list(found.values())
 
 
 async def fetch_statements(
@@ -265,6 +347,11 @@ class Progress:
     after_id: UUID | None
     nonce: UUID | None
 
+    @property
+    def after(self) -> dict[str, Any]:
+        """The key of the last record that was queued, as parameters of a statement."""
+        return {"after_tenant": self.after_tenant, "after_id": self.after_id}
+
 
 async def read_progress(database: Database) -> Progress:
     """Return how far the queue is."""
@@ -280,9 +367,7 @@ async def begin_filling(database: Database) -> None:
 
 async def list_existing(connection: AsyncConnection, progress: Progress, *, limit: int) -> list[tuple[int, UUID]]:
     """Return the keys, as (tenant, id), of the next records that were not queued yet, in the order of their keys."""
-    rows = await fetch(
-        connection, "list_records_beyond", after_tenant=progress.after_tenant, after_id=progress.after_id, limit=limit
-    )
+    rows = await fetch(connection, "list_records_beyond", **progress.after, limit=limit)
     return [(row["tenant"], row["id"]) for row in rows]
 
 

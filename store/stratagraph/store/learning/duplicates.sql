@@ -7,12 +7,17 @@ UPDATE duplicate_progress SET after_tenant = :after_tenant, after_id = :after_id
 -- Queue all existing records again.
 UPDATE duplicate_progress SET is_filling = true, after_tenant = NULL, after_id = NULL, nonce = NULL
 
+-- beyond --
+-- Fragment: records after a position; all without one, since no tenant has a number below 0.
+(tenant, id) > (coalesce(CAST(:after_tenant AS bigint), -1),
+  coalesce(CAST(:after_id AS uuid), '00000000-0000-0000-0000-000000000000'))
+
 -- claim_duplicate_due --
--- Take records of one group out of the queue, in the order of their ids.
+-- Take records of one group out of the queue, by the entity that they are or are about.
 DELETE FROM duplicate_due WHERE (tenant, id) IN (
   SELECT tenant, id FROM duplicate_due
   WHERE tenant = :tenant AND scope = :scope AND sensitivity = :sensitivity
-  ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+  ORDER BY about, id LIMIT :limit FOR UPDATE SKIP LOCKED)
 RETURNING id
 
 -- clear_compared_set_aside --
@@ -24,6 +29,27 @@ WHERE j.job = :job AND j.next_try_at <= :now AND r.tenant = j.tenant AND r.id = 
 -- count_duplicate_due --
 -- Count the queued records, up to :most.
 SELECT count(*) AS n FROM (SELECT FROM duplicate_due LIMIT :most) d
+
+-- count_records_beyond --
+-- Count the records that are still to be looked at before all existing ones are queued, up to :most.
+SELECT count(*) AS n FROM (SELECT FROM record WHERE {beyond} LIMIT :most) r
+
+-- count_keyless_entities --
+-- Count the queued entities whose keys are to be noted, up to :most.
+SELECT count(*) AS n FROM (SELECT FROM duplicate_due WHERE NOT has_keys LIMIT :most) d
+
+-- delete_duplicate_keys --
+-- Delete the keys of the names of entities.
+DELETE FROM duplicate_key k
+USING unnest(CAST(:tenants AS bigint[]), CAST(:entities AS uuid[])) AS a(tenant, entity)
+WHERE k.tenant = a.tenant AND k.entity = a.entity
+
+-- delete_inactive_keys --
+-- Delete the keys of those of the given records that are not active.
+DELETE FROM duplicate_key k
+USING unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+JOIN record r ON r.tenant = a.tenant AND r.id = a.id AND r.state <> 1
+WHERE k.tenant = a.tenant AND k.entity = a.id
 
 -- delete_surplus_pairs --
 -- Delete the least likely of the pairs to be decided on that one writer has in a group, beyond :most.
@@ -62,11 +88,29 @@ CROSS JOIN LATERAL (
 WHERE mine.tenant = :tenant AND mine.entity = ANY(CAST(:ids AS uuid[])) AND mine.kind IN (2, 3)
   AND mine.scope = :scope AND mine.sensitivity = :sensitivity
 
--- find_facts_alike --
--- Find active facts of one group, subject, conditions and validity with a given one, and of its object or predicate.
--- Of one subject and object, the first :slot facts in any state are looked at; a slot of more than that is passed over.
+-- fetch_slots_of_facts --
+-- Fetch the active facts of one group that are in a slot with a given one, and what tells apart those of one slot.
+-- A slot of more than :slot facts, in any state, is passed over.
+SELECT m.slot_key, o.condition_key, f.stated_key, o.id
+FROM (
+  SELECT DISTINCT r.slot_key FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
+  WHERE f.tenant = :tenant AND f.id = ANY(CAST(:ids AS uuid[])) AND f.subject_entity IS NOT NULL AND r.state = 1
+) m
+CROSS JOIN LATERAL (
+  SELECT s.id, s.state, s.condition_key, count(*) OVER () AS members FROM (
+    SELECT r.id, r.state, r.condition_key FROM record r
+    WHERE r.tenant = :tenant AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.slot_key = m.slot_key
+      AND r.type = 4
+    LIMIT :slot + 1) s
+) o
+JOIN fact f ON f.tenant = :tenant AND f.id = o.id
+WHERE o.members <= :slot AND o.state = 1 AND NOT f.subject_is_ambiguous
+
+-- find_facts_of_one_object --
+-- Find active facts of one group, subject, object, conditions and validity with a given one.
+-- Of one subject and object, the first :slot facts in any state are looked at.
 WITH mine AS MATERIALIZED (
-  SELECT f.id, f.subject_entity, f.object_entity, f.value_key, f.stated_key, r.slot_key, r.condition_key
+  SELECT f.id, f.subject_entity, f.object_entity, f.value_key, f.stated_key, r.condition_key
   FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
   WHERE f.tenant = :tenant AND f.id = ANY(CAST(:ids AS uuid[])) AND f.subject_entity IS NOT NULL AND r.state = 1
 ), near AS (
@@ -89,28 +133,34 @@ WITH mine AS MATERIALIZED (
     JOIN record r ON r.tenant = :tenant AND r.id = f.id AND r.state = 1
     ORDER BY f.id LIMIT :most) o
   WHERE m.object_entity IS NULL
-  UNION
-  SELECT m.id, o.id FROM mine m CROSS JOIN LATERAL (
-    SELECT s.id, count(*) OVER () AS members FROM (
-      SELECT r.id FROM record r
-      WHERE r.tenant = :tenant AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.slot_key = m.slot_key
-        AND r.type = 4
-      LIMIT :slot + 1) s) o
-  WHERE o.members <= :slot
 )
 SELECT n.fact, n.other
 FROM near n
 JOIN mine m ON m.id = n.fact
 JOIN fact f ON f.tenant = :tenant AND f.id = n.other
 JOIN record r ON r.tenant = :tenant AND r.id = n.other
-WHERE n.other <> n.fact AND r.state = 1 AND r.condition_key = m.condition_key AND f.stated_key = m.stated_key
+WHERE n.other <> n.fact AND r.condition_key = m.condition_key AND f.stated_key = m.stated_key
   AND NOT f.subject_is_ambiguous
 ORDER BY n.fact, n.other
 
 -- find_named_alike --
--- Find entities of one group with a name like that of a given one, the most alike first.
-SELECT entity, other
-FROM find_entities_named_alike(:tenant, :scope, :sensitivity, CAST(:ids AS uuid[]), CAST(:names AS text[]), :most)
+-- Find entities of one group that have a key of a name that a given one is looked for by, the most alike first.
+-- Of each key, the first :slot entities are looked at.
+SELECT entity, other FROM (
+  SELECT f.entity, f.other,
+    row_number() OVER (PARTITION BY f.entity ORDER BY similarity(f.name, a.name) DESC, f.name, f.other) AS place
+  FROM (
+    SELECT DISTINCT q.entity, k.entity AS other, r.name
+    FROM unnest(CAST(:entities AS uuid[]), CAST(:keys AS bigint[])) AS q(entity, key)
+    CROSS JOIN LATERAL (
+      SELECT entity FROM duplicate_key WHERE tenant = :tenant AND key = q.key ORDER BY entity LIMIT :slot
+    ) k
+    JOIN record r ON r.tenant = :tenant AND r.id = k.entity
+    WHERE k.entity <> q.entity AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+  ) f
+  JOIN unnest(CAST(:ids AS uuid[]), CAST(:names AS text[])) AS a(id, name) ON a.id = f.entity
+) n
+WHERE place <= :most ORDER BY entity, place
 
 -- find_next_duplicate_group --
 -- Find a group that has queued records, the first one after a given one.
@@ -196,6 +246,13 @@ SET score = excluded.score, evidence = excluded.evidence, writer = excluded.writ
 WHERE p.state = 1
   AND (p.score, p.evidence, p.writer) IS DISTINCT FROM (excluded.score, excluded.evidence, excluded.writer)
 
+-- insert_duplicate_keys --
+-- Insert the keys of names.
+INSERT INTO duplicate_key (tenant, key, entity)
+SELECT k.tenant, k.key, k.entity
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:keys AS bigint[]), CAST(:entities AS uuid[])) AS k(tenant, key, entity)
+ORDER BY k.tenant, k.key, k.entity
+
 -- list_pairs --
 -- List the pairs to be decided on whose records are current and which the caller may read in full, the likeliest first.
 -- Of each scope and sensitivity of the caller, or each sensitivity if it has all scopes, the first ones are read.
@@ -227,28 +284,41 @@ WHERE p.tenant = :tenant AND p.state = 1 AND (p.minus_score, p.one, p.other)
 
 -- list_records_beyond --
 -- List the keys of the next records in the order of their keys.
-SELECT tenant, id FROM record
-WHERE CAST(:after_tenant AS bigint) IS NULL OR (tenant, id) > (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
-ORDER BY tenant, id LIMIT :limit
+SELECT tenant, id FROM record WHERE {beyond} ORDER BY tenant, id LIMIT :limit
+
+-- lock_keyless_entities --
+-- Lock queued entities whose keys are to be noted, with their names; a sealed name is empty.
+SELECT d.tenant, d.id, d.scope, d.sensitivity, CASE WHEN r.sealed IS NULL THEN r.name ELSE '' END AS name
+FROM duplicate_due d JOIN record r ON r.tenant = d.tenant AND r.id = d.id
+WHERE NOT d.has_keys ORDER BY d.tenant, d.id LIMIT :limit FOR UPDATE OF d SKIP LOCKED
+
+-- note_duplicate_keys --
+-- Note of queued entities that their keys are stored.
+UPDATE duplicate_due d SET has_keys = true
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:entities AS uuid[])) AS a(tenant, entity)
+WHERE d.tenant = a.tenant AND d.id = a.entity
 
 -- note_duplicates_followed --
 -- Note the snapshot up to which the change log was followed for the queue.
 UPDATE duplicate_progress SET nonce = :nonce
 
 -- queue_duplicates --
--- Queue those of the given records that are active entities or facts.
-INSERT INTO duplicate_due (tenant, id, scope, sensitivity)
-SELECT r.tenant, r.id, r.scope, r.sensitivity
+-- Queue those of the given records that are active entities or facts; entities that are queued may have another name.
+INSERT INTO duplicate_due AS d (tenant, id, scope, sensitivity, about, has_keys)
+SELECT {to_compare}
 FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
 JOIN record r ON r.tenant = asked.tenant AND r.id = asked.id
+LEFT JOIN fact f ON f.tenant = r.tenant AND f.id = r.id
 WHERE r.type IN (3, 4) AND r.state = 1
-ON CONFLICT (tenant, id) DO NOTHING
+ON CONFLICT (tenant, id) DO UPDATE SET has_keys = false WHERE d.has_keys AND NOT excluded.has_keys
 
 -- queue_set_aside_duplicates --
 -- Queue the active entities and facts that a job has set aside and is to try again.
-INSERT INTO duplicate_due (tenant, id, scope, sensitivity)
-SELECT r.tenant, r.id, r.scope, r.sensitivity
-FROM job_set_aside j JOIN record r ON r.tenant = j.tenant AND r.id = j.id
+INSERT INTO duplicate_due (tenant, id, scope, sensitivity, about, has_keys)
+SELECT {to_compare}
+FROM job_set_aside j
+JOIN record r ON r.tenant = j.tenant AND r.id = j.id
+LEFT JOIN fact f ON f.tenant = r.tenant AND f.id = r.id
 WHERE j.job = :job AND j.next_try_at <= :now AND r.type IN (3, 4) AND r.state = 1
 ON CONFLICT (tenant, id) DO NOTHING
 
@@ -276,6 +346,10 @@ SELECT :tenant, a.id, b.id, a.scope, a.sensitivity, 2, 0, '{}', :at
 FROM record a JOIN record b ON b.tenant = a.tenant AND b.id = :other
 WHERE a.tenant = :tenant AND a.id = :one
 ON CONFLICT (tenant, one, other) DO UPDATE SET state = 2, at = excluded.at WHERE p.state = 1
+
+-- to_compare --
+-- Fragment: a record in the queue, from the record (`r`) and the fact (`f`) that it may be.
+r.tenant, r.id, r.scope, r.sensitivity, coalesce(f.subject_entity, r.id), r.type = 4
 
 -- withdraw_duplicate_due --
 -- Take the given records out of the queue.

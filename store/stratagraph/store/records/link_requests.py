@@ -36,6 +36,11 @@ async def lock_link_requests(connection: AsyncConnection, *, now: datetime, limi
     return [(row["tenant"], row["entity"]) for row in rows]
 
 
+async def count_link_requests(connection: AsyncConnection, *, now: datetime, most: int) -> int:
+    """Return the number of queued entities that are due, at most `most`."""
+    return int((await fetch(connection, "count_link_requests", now=now, most=most))[0]["n"])
+
+
 async def delete_link_requests(connection: AsyncConnection, tenant: Tenant, entities: Sequence[UUID]) -> None:
     """Delete the queue's entries of entities whose names have been looked for."""
     await run(connection, "delete_link_requests", tenant=tenant.id, entities=list(entities))

@@ -125,6 +125,10 @@ SELECT term_key, entity, scope, sensitivity, kind FROM entity_term
 WHERE tenant = :tenant AND entity = ANY(CAST(:entities AS uuid[]))
 ORDER BY scope, sensitivity, term_key, entity FOR UPDATE
 
+-- count_link_requests --
+-- Count queued link requests that are due, up to :most.
+SELECT count(*) AS n FROM (SELECT FROM link_request WHERE next_try_at <= :now LIMIT :most) l
+
 -- lock_link_requests --
 -- Lock queued link requests that are due, skipping those that another worker holds.
 SELECT tenant, entity FROM link_request

@@ -205,6 +205,13 @@ WHERE e.tenant = :tenant AND e.ended_at IS NULL
   AND (e.source = ANY(CAST(:ids AS uuid[])) OR e.target = ANY(CAST(:ids AS uuid[])))
 ORDER BY e.id
 
+-- count_derivations --
+-- Count those of the given records from which a record was derived.
+SELECT count(DISTINCT e.source) AS sources
+FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate
+  AND p.name = ANY(CAST(:derivations AS text[]))
+WHERE e.tenant = :tenant AND e.source = ANY(CAST(:sources AS uuid[])) AND e.target = :id AND e.ended_at IS NULL
+
 -- sources_of --
 -- Fetch the records from which each of the given records was derived, valid or not.
 SELECT e.target AS id, array_agg(e.source) AS sources

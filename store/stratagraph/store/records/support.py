@@ -138,8 +138,28 @@ def references(provenance: Mapping[str, Any] | None) -> set[UUID | str]:
     return {_reference(source["ref"]) for source in (provenance or {}).get("sources", ())}
 
 
-def _reference(ref: str) -> UUID | str:
+async def rests_on(connection: AsyncConnection, tenant: Tenant, id_: UUID, sources: Collection[UUID]) -> bool:
+    """Return whether a relation leads from each of `sources` to the record that was derived from it."""
+    if not sources:
+        return True
+    rows = await fetch(
+        connection,
+        "count_derivations",
+        tenant=tenant.id,
+        id=id_,
+        sources=list(sources),
+        derivations=sorted(DERIVATIONS),
+    )
+    return int(rows[0]["sources"]) == len(set(sources))
+
+
+def as_id(ref: str) -> UUID | None:
+    """Return the id of the record that a reference of a provenance may name; None for another reference."""
     try:
         return UUID(ref)
     except ValueError:
-        return ref
+        return None
+
+
+def _reference(ref: str) -> UUID | str:
+    return as_id(ref) or ref

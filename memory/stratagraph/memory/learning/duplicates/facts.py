@@ -23,14 +23,27 @@ _NUMBER = re.compile(r"[-+]?\d+(?:[.,:]\d+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """The words of an object as they are compared. `signs` are its numbers in their order, and what negates it."""
+
+    words: tuple[str, ...]
+    stems: frozenset[str]
+    signs: tuple[tuple[str, ...], frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactProfile:
-    """A fact as it is compared. `object_entity` is the entity that its object is, None for a literal."""
+    """A fact as it is compared. `object_entity` is the entity that its object is, None for a literal.
+
+    `said` has the words of the object; None for an object that is not compared by words, or has none.
+    """
 
     id: UUID
     created_at: datetime
     predicate: str
     object: Any
     object_entity: UUID | None
+    said: Said | None
 
 
 def fact_profile(record: MemoryRecord, object_entity: UUID | None) -> FactProfile:
@@ -42,6 +55,23 @@ def fact_profile(record: MemoryRecord, object_entity: UUID | None) -> FactProfil
         predicate=payload["predicate"],
         object=payload["object"],
         object_entity=object_entity,
+        said=said_in(payload["object"]),
+    )
+
+
+def said_in(value: Any) -> Said | None:
+    """Return the words of an object; None if it is no text or number, has no words, or is too long."""
+    text = _text(value)
+    if text is None or len(text) > LONGEST:
+        return None
+    plain = normalised_name(text)
+    words = _words(plain)
+    if not words:
+        return None
+    return Said(
+        words=tuple(words),
+        stems=frozenset(stem(word, BASE) for word in words),
+        signs=(tuple(_NUMBER.findall(plain)), frozenset(NEGATIONS & set(words))),
     )
 
 
@@ -71,23 +101,14 @@ def _same_object(one: FactProfile, other: FactProfile) -> bool:
 def _alike_objects(one: FactProfile, other: FactProfile) -> Signal | None:
     if one.object_entity is not None and other.object_entity is not None:
         return None  # of two entities, whether they are the same is decided first
-    ours, theirs = _text(one.object), _text(other.object)
-    if ours is None or theirs is None or max(len(ours), len(theirs)) > LONGEST:
+    ours, theirs = one.said, other.said
+    if ours is None or theirs is None or ours.signs != theirs.signs:
         return None
-    first, second = normalised_name(ours), normalised_name(theirs)
-    has_same_numbers = _NUMBER.findall(first) == _NUMBER.findall(second)
-    return _alike_words(_words(first), _words(second)) if has_same_numbers else None
-
-
-def _alike_words(one: list[str], other: list[str]) -> Signal | None:
-    if not one or not other or NEGATIONS & set(one) != NEGATIONS & set(other):
-        return None
-    if one == other:
+    if ours.words == theirs.words:
         return Signal.SAME_OBJECT
-    stems, others = ({stem(word, BASE) for word in words} for words in (one, other))
-    if stems == others:
+    if ours.stems == theirs.stems:
         return Signal.SAME_STEMS
-    return Signal.LONGER_OBJECT if stems < others or others < stems else None
+    return Signal.LONGER_OBJECT if ours.stems < theirs.stems or theirs.stems < ours.stems else None
 
 
 def _alike_predicates(one: str, other: str) -> Signal | None:

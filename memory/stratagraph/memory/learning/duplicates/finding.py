@@ -21,16 +21,20 @@ from stratagraph.memory.learning.duplicates.entities import (
     entity_profile,
 )
 from stratagraph.memory.learning.duplicates.facts import FactProfile, compare_facts, fact_profile
+from stratagraph.memory.learning.duplicates.name_keys import keys_of
 from stratagraph.memory.learning.duplicates.signals import Comparison, Signal, clusters
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.learning.duplicates import (
+    NameKeys,
     Pair,
     StoredStatement,
     fetch_objects,
+    fetch_slots,
     fetch_statements,
     find_entities_alike,
-    find_facts_alike,
+    find_facts_of_one_object,
     find_rejected,
+    ordered,
 )
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.enums import MemoryType, RecordState
@@ -38,7 +42,7 @@ from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.reading import Reader
 
-MAX_FOLLOWED = 300  # records that one search looks at; a cluster that is not complete by then is not merged
+MAX_FOLLOWED = 200  # others that one search looks at; a cluster that is not complete by then is not merged
 MAX_CLUSTER = 50  # records merged into one
 
 
@@ -46,7 +50,8 @@ MAX_CLUSTER = 50  # records merged into one
 class Search:
     """The group in which is searched. `reader` reads its records, and no more sensitive ones.
 
-    `is_sealed` is whether the names of its records are sealed at rest, and so are not sent to be compared there.
+    `is_sealed` is whether the names of its records are sealed at rest, and so have no keys. `known` has the records
+    that were read; whoever changes any clears it.
     """
 
     connection: Connection
@@ -54,17 +59,22 @@ class Search:
     group: Group
     reader: Reader
     is_sealed: bool
+    known: dict[UUID, MemoryRecord | None] = field(default_factory=dict)
 
     async def active(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
         """Return those of the records that are active and in the group."""
-        found = await self.reader.records(sorted(ids))
-        scope = (await self.reader.directory.scope_names([self.group.scope]))[self.group.scope]
-        place = (scope, self.group.sensitivity, RecordState.ACTIVE)
-        return {
-            id_: record
-            for id_, record in sorted(found.items())
-            if (record.scope, record.sensitivity, record.state) == place and not record.redacted
-        }
+        new = sorted(set(ids) - self.known.keys())
+        if new:
+            found = await self.reader.records(new)
+            scope = (await self.reader.directory.scope_names([self.group.scope]))[self.group.scope]
+            place = (scope, self.group.sensitivity, RecordState.ACTIVE)
+            self.known.update(dict.fromkeys(new))
+            self.known.update(
+                (id_, record)
+                for id_, record in found.items()
+                if (record.scope, record.sensitivity, record.state) == place and not record.redacted
+            )
+        return {id_: record for id_ in sorted(ids) if (record := self.known[id_]) is not None}
 
 
 @dataclass(slots=True)
@@ -106,7 +116,7 @@ class Kind(ABC):
         found = Found()
         considered: set[Pair] = set()
         frontier = set(ids)
-        while frontier and len(found.followed) <= MAX_FOLLOWED:
+        while frontier and len(found.followed) <= len(ids) + MAX_FOLLOWED:
             await self.read(frontier)
             found.followed |= frontier
             new = await self.candidates(sorted(frontier)) - considered
@@ -121,9 +131,10 @@ class Kind(ABC):
 
     async def _compare(self, pairs: set[Pair], found: Found) -> None:
         """Compare the pairs, but for those that were rejected."""
-        wanted = pairs - await find_rejected(self._search.connection, self._search.tenant, pairs)
-        await self.read({id_ for pair in wanted for id_ in pair})
-        found.compared |= {pair: one for pair in sorted(wanted) if (one := self.compare(pair)) is not None}
+        await self.read({id_ for pair in pairs for id_ in pair})
+        alike = {pair: one for pair in pairs if (one := self.compare(pair)) is not None}
+        rejected = await find_rejected(self._search.connection, self._search.tenant, alike) if alike else set()
+        found.compared |= {pair: one for pair, one in sorted(alike.items()) if pair not in rejected}
 
     def _decide(self, found: Found, *, unfinished: Collection[UUID]) -> None:
         """Divide what was compared into clusters to merge and pairs to be decided on.
@@ -154,7 +165,7 @@ class Entities(Kind):
     def __init__(self, search: Search) -> None:
         super().__init__(search)
         self._profiles: dict[UUID, EntityProfile | None] = {}
-        self._names: dict[UUID, str | None] = {}
+        self._names: dict[UUID, NameKeys | None] = {}
 
     async def read(self, ids: Collection[UUID]) -> None:
         new = set(ids) - self._profiles.keys()
@@ -165,18 +176,16 @@ class Entities(Kind):
         self._profiles |= dict.fromkeys(new)
         for id_, record in records.items():
             said = frozenset(_statement(one) for one in statements.get(id_, ()))
-            profile = self._profiles[id_] = entity_profile(record, said)
+            self._profiles[id_] = entity_profile(record, said)
             self._created_at[id_] = record.created_at
-            name = (record.payload or {})["canonical_name"]
-            # Not by the trigrams of a path, which thousands of others share, nor of a name that is sealed at rest.
-            has_trigrams = profile.name.is_natural and not self._search.is_sealed
-            self._names[id_] = name if has_trigrams else None
+            # A name that is sealed at rest has no keys.
+            self._names[id_] = None if self._search.is_sealed else keys_of((record.payload or {})["canonical_name"])
 
     async def candidates(self, ids: Collection[UUID]) -> set[Pair]:
         names = {id_: self._names[id_] for id_ in ids if id_ in self._names}
         if not names:
             return set()
-        return await find_entities_alike(self._search.connection, self._search.group, names)
+        return await find_entities_alike(self._search.connection, self._search.tenant, self._search.group, names)
 
     def compare(self, pair: Pair) -> Comparison | None:
         one, other = (self._profiles.get(id_) for id_ in pair)
@@ -204,7 +213,17 @@ class Facts(Kind):
             self._created_at[id_] = record.created_at
 
     async def candidates(self, ids: Collection[UUID]) -> set[Pair]:
-        return await find_facts_alike(self._search.connection, self._search.group, ids)
+        """Return pairs with an equal object, and those with an equal predicate that say something alike."""
+        found = await find_facts_of_one_object(self._search.connection, self._search.group, ids)
+        slots = await fetch_slots(self._search.connection, self._search.group, ids)
+        await self.read({id_ for members in slots for id_ in members})
+        asked = set(ids)
+        for members in slots:
+            for one in asked.intersection(members):
+                found |= {
+                    pair for other in members if other != one and self.compare(pair := ordered(one, other)) is not None
+                }
+        return found
 
     def compare(self, pair: Pair) -> Comparison | None:
         one, other = (self._profiles.get(id_) for id_ in pair)

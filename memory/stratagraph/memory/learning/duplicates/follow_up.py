@@ -6,7 +6,7 @@ See docs/learning.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -17,10 +17,11 @@ from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.learning.duplicates.finding import Search
 from stratagraph.memory.learning.duplicates.following import Following
 from stratagraph.memory.learning.duplicates.merging import RATIONALE, Compared, compare_claimed
-from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter
+from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter, Queued
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.requests.retrying import is_outage
 from stratagraph.store.jobs.set_aside import set_aside
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.duplicates import (
     claim_due,
     clear_compared,
@@ -37,7 +38,7 @@ from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.records.reading import Reader
 
 JOB = "consolidate"  # which sets aside what cannot be compared
-CLAIMED = 100  # queued records compared at once
+CLAIMED = 300  # queued records compared at once
 MOST_FAILED = 10  # records of one group that are set aside in one run
 _log = structlog.get_logger(__name__)
 
@@ -51,24 +52,37 @@ class Duplicates:
     name = "duplicates"
     summary = "Merge entities and facts that say the same, and list those that may."
 
-    def __init__(self, database: Database, clock: Clock, *, owner: str) -> None:
+    def __init__(self, database: Database, directory: Directory, clock: Clock, *, owner: str) -> None:
         self._database = database
         self._clock = clock
-        self._following = Following(database, owner=owner)
+        self._following = Following(database, directory, owner=owner)
         self._run: UUID | None = None  # for which the queue is complete
+        self._left: int | None = None  # records in the queue, once they were counted in the run
         self._passed: Group | None = None  # the last group that is left to the next run
         self._failed: Counter[Group] = Counter()  # records set aside in the run
         self._size = CLAIMED  # of the next step
 
+    async def queue(self, now: datetime) -> AsyncIterator[Queued]:
+        """Queue what has changed or is to be tried again; yield after each transaction."""
+        async with self._database.background(Role.JOBS) as connection:
+            await queue_set_aside(connection, JOB, now=now)
+        async for step in self._following.steps():
+            yield step
+
+    async def unqueued(self, what: str, *, most: int) -> int:
+        return await self._following.left(what, most=most)
+
     async def is_due(self, now: datetime) -> bool:
-        """Queue what has changed or is to be tried again, and return whether anything is queued."""
-        await self._queue(now)
+        """Return whether anything is queued."""
         async with self._database.background(Role.JOBS) as connection:
             return await next_group(connection, None) is not None
 
     async def waiting(self, now: datetime, *, most: int) -> int:
-        async with self._database.background(Role.JOBS) as connection:
-            return await count_due(connection, most=most)
+        """Return the number of queued records. They are counted once a run: counting takes longer than a step."""
+        if self._left is None:
+            async with self._database.background(Role.JOBS) as connection:
+                self._left = await count_due(connection, most=most)
+        return self._left
 
     async def step(self, writer: GroupWriter, run: StoredRun) -> FollowedUp | None:
         """Compare queued records of the first group that has some; at first, queue what the run has changed, too.
@@ -77,20 +91,17 @@ class Duplicates:
         of a group, the rest of it is left to the next run.
         """
         if self._run != run.id:
-            await self._queue(run.began_at)
+            async for _ in self.queue(run.began_at):
+                self._left = None
             self._run, self._passed, self._size = run.id, None, CLAIMED
             self._failed.clear()
         async with self._database.background(Role.JOBS) as connection:
             group = await next_group(connection, self._passed)
             if group is None:
                 await clear_compared(connection, JOB, now=run.began_at)
+                self._left = None
                 return None
         return await self._step(writer, run, group)
-
-    async def _queue(self, now: datetime) -> None:
-        await self._following.catch_up()
-        async with self._database.background(Role.JOBS) as connection:
-            await queue_set_aside(connection, JOB, now=now)
 
     async def _step(self, writer: GroupWriter, run: StoredRun, group: Group) -> FollowedUp:
         while True:
@@ -106,6 +117,7 @@ class Duplicates:
                 self._size //= 2
             else:
                 self._size = min(CLAIMED, self._size * 2)
+                self._note_taken(report.inputs)
                 return FollowedUp(group, report)
 
     async def _set_aside(
@@ -121,6 +133,7 @@ class Duplicates:
             withdrawn = await withdraw_due(connection, group.tenant, failed)
             for id_ in withdrawn:
                 await set_aside(connection, JOB, (group.tenant, id_), error, at=self._clock.now(), stage=self.name)
+        self._note_taken(len(withdrawn))
         self._failed[group] += 1
         if self._failed[group] >= MOST_FAILED or not failed:
             self._passed, self._size = group, CLAIMED
@@ -129,6 +142,10 @@ class Duplicates:
             return StageReport(skips={f"set aside: {kind}": len(withdrawn)} if withdrawn else {})
 
         return FollowedUp(group, await writer.write(run, group, self.name, only_report), set_aside=len(withdrawn))
+
+    def _note_taken(self, records: int) -> None:
+        if self._left is not None:
+            self._left = max(0, self._left - records)
 
 
 async def _compare(batch: LearningBatch, *, limit: int, taken: list[UUID]) -> StageReport:

@@ -70,6 +70,7 @@ async def _merge(search: Search, found: Found, merge: Merge) -> tuple[list[UUID]
     standing, done = [], Compared()
     for cluster in found.merges:
         try:
+            search.known.clear()
             async with savepoint(search.connection):
                 standing.append(await merge(cluster))
         except (LimitExceeded, InvalidInput, ConditionsOverlap):

@@ -28,7 +28,7 @@ _LEGAL_FORMS = {
 }
 _TECHNICAL = re.compile(r"[/\\_@#:<>=]|\w\.\w{2,}|\S\d|\d[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
-_SHORTEST_STEM = 3  # letters of a short form of a first name
+SHORTEST_PART = 3  # letters of a short form of a first name, and of a name that is a part of a longer one
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +88,18 @@ def alike(one: Name, other: Name) -> Signal | None:
         return _same_length(one.words, other.words)
     shorter, longer = sorted((one.words, other.words), key=len)
     is_part = longer[: len(shorter)] == shorter or longer[-len(shorter) :] == shorter
-    return Signal.LONGER_NAME if is_part and len("".join(shorter)) >= _SHORTEST_STEM else None
+    return Signal.LONGER_NAME if is_part and len("".join(shorter)) >= SHORTEST_PART else None
 
 
 def _same_length(one: tuple[str, ...], other: tuple[str, ...]) -> Signal | None:
     differing = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
-    has_anchor = one[-1] == other[-1] and len(one[-1]) >= _SHORTEST_STEM
+    has_anchor = one[-1] == other[-1] and len(one[-1]) >= SHORTEST_PART
     if has_anchor and all(min(len(a), len(b)) == 1 and a[0] == b[0] for a, b in differing):
         return Signal.INITIALS
     if len(differing) != 1:
         return None
     short, long = sorted(differing[0], key=len)
-    if one[0] != other[0] and len(short) >= _SHORTEST_STEM and long.startswith(short):
+    if one[0] != other[0] and len(short) >= SHORTEST_PART and long.startswith(short):
         return Signal.SHORT_FORM if len(one) > 1 else Signal.SHORT_WORD
     allowed = 2 if len(short) >= LONG else 1
     if len(short) >= SHORTEST and distance(short, long, most=allowed) <= allowed:

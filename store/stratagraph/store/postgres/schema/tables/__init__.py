@@ -16,7 +16,12 @@ from stratagraph.store.postgres.schema.tables.content import (
     erased_source,
     tombstone,
 )
-from stratagraph.store.postgres.schema.tables.duplicates import duplicate_due, duplicate_pair, duplicate_progress
+from stratagraph.store.postgres.schema.tables.duplicates import (
+    duplicate_due,
+    duplicate_key,
+    duplicate_pair,
+    duplicate_progress,
+)
 from stratagraph.store.postgres.schema.tables.embeddings import embedding, embedding_model
 from stratagraph.store.postgres.schema.tables.entities import entity_term, link_request
 from stratagraph.store.postgres.schema.tables.episodes import episode, episode_event
@@ -86,6 +91,7 @@ __all__ = [
     "credential",
     "data_key",
     "duplicate_due",
+    "duplicate_key",
     "duplicate_pair",
     "duplicate_progress",
     "embedding",

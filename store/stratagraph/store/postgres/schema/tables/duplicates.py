@@ -30,9 +30,31 @@ duplicate_due = Table(
     Column("id", Uuid, primary_key=True),
     Column("scope", Integer, nullable=False),
     Column("sensitivity", SmallInteger, nullable=False),
+    Column(
+        "about", Uuid, nullable=False, comment="the entity itself, or that which the fact is about, if one is known"
+    ),
+    Column(
+        "has_keys",
+        Boolean,
+        nullable=False,
+        comment="whether `duplicate_key` has the keys of its present name; true for a fact, which has none",
+    ),
     to_record(),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
-    Index("duplicate_due_group_ix", "tenant", "scope", "sensitivity", "id"),
+    # An entity is compared together with what is said of it.
+    Index("duplicate_due_group_ix", "tenant", "scope", "sensitivity", "about", "id"),
+    Index("duplicate_due_keyless_ix", "tenant", "id", postgresql_where=text("NOT has_keys")),
+)
+
+# The keys of entities' names, by which others with a similar name are found. No text: keys are hashes.
+duplicate_key = Table(
+    "duplicate_key",
+    metadata,
+    tenant_key(),
+    Column("key", BigInteger, primary_key=True, comment="keyed hash of a part of the name, and of the group"),
+    Column("entity", Uuid, primary_key=True),
+    to_record("entity"),
+    Index("duplicate_key_entity_ix", "tenant", "entity"),
 )
 
 # Two records of one type, scope and sensitivity, in the order of their ids.

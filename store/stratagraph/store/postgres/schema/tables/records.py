@@ -214,17 +214,6 @@ record = Table(
         postgresql_using="gin",
         postgresql_where=text("type = 3"),
     ),
-    # Duplicates are looked for by the trigrams of the names of one group.
-    Index(
-        "record_group_name_ix",
-        "tenant",
-        "scope",
-        "sensitivity",
-        text("name gin_trgm_ops"),
-        postgresql_using="gin",
-        postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
-        postgresql_where=text("type = 3 AND state = 1"),
-    ),
 )
 
 record_history = Table(
