@@ -51,6 +51,18 @@ async def run_learning(memory: Memory, learning: Learning | None = None) -> list
     return done
 
 
+async def learn(memory: Memory) -> UUID | None:
+    """Run the stages of learning over all due episodes, none of which may fail; return the run, None without one."""
+    learning = learning_of(memory)
+    run = await learning.open_run(memory.clock.now())
+    if run is None:
+        return None
+    while (done := await learning.run_batch(run)) is not None:
+        assert done.set_aside == 0
+    await learning.close_run(run)
+    return run.id
+
+
 def runs_of(memory: Memory) -> ConsolidationRuns:
     """Return the service that lists and undoes runs."""
     return ConsolidationRuns(memory.database, memory.directory, memory.clock)

@@ -11,8 +11,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 from fix_erasing import Store
-from fix_jobs import learning_of
-from fix_learning import runs_of
+from fix_learning import learn, runs_of
 from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
@@ -60,17 +59,6 @@ async def lived(
         request = CaptureRequest(source="test", source_kind=kind, content=content, **more)
         found.append((await memory.capture.capture(trust or memory.trust, [request]))[0].primary.id)
     return found
-
-
-async def learn(memory: Memory) -> UUID | None:
-    learning = learning_of(memory)
-    run = await learning.open_run(memory.clock.now())
-    if run is None:
-        return None
-    while (done := await learning.run_batch(run)) is not None:
-        assert done.set_aside == 0
-    await learning.close_run(run)
-    return run.id
 
 
 async def teach(memory: Memory, *, times: int = 4, begin: int = 0, **more: Any) -> None:

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 from fix_erasing import Store
-from fix_jobs import learning_of, resources_of, run_jobs
-from fix_learning import runs_of
+from fix_jobs import resources_of, run_jobs
+from fix_learning import learn, runs_of
 from fix_memory import Memory, trust_of
 
 from stratagraph.consolidation.jobs.prune import Prune
@@ -49,17 +49,6 @@ async def lived(
         request = CaptureRequest(source="test", source_kind=kind, content=content, **more)
         found.append((await memory.capture.capture(memory.trust, [request]))[0].primary.id)
     return found
-
-
-async def learn(memory: Memory) -> UUID | None:
-    learning = learning_of(memory)
-    run = await learning.open_run(memory.clock.now())
-    if run is None:
-        return None
-    while (done := await learning.run_batch(run)) is not None:
-        assert done.set_aside == 0
-    await learning.close_run(run)
-    return run.id
 
 
 async def procedures(memory: Memory, **where: Any) -> dict[str, MemoryRecord]:

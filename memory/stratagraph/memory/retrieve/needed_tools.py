@@ -245,7 +245,8 @@ async def _composed(
     parts = parts_for([names[one] for one in needed], ranked)
     if not parts:
         return None
-    confidence = math.exp(likelihood) * min(part.record.confidence for part in parts)
+    probable = math.exp(sum(math.log(needs.probable[tool]) for tool in needed) / len(needed))
+    confidence = probable * min(part.record.confidence for part in parts)
     record = composed_record(tenant, parts, confidence=confidence)
     return Composed(record=record, parts=tuple(parts), why=Why())
 

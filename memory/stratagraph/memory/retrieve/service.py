@@ -119,8 +119,10 @@ class Retrieve:
         record has changed, and two while what the words need is in memory; where the mirror answers, hubs that it names
         are checked, and if the mirror is behind, SQL answers instead; where no record has the phrases of a question
         that says more, its words are searched again without them; where events may say the same, or records have a
-        first name of the question, their texts are read; threads to leave out are read. All is searched once more where
-        a record echoes the question, where a name is spelled otherwise in the store, and where an event names the time.
+        first name of the question, their texts are read; threads to leave out are read; models of the tools that tasks
+        need are read where they have changed, and up to three times procedures where they know the task. All is
+        searched once more where a record echoes the question, where a name is spelled otherwise in the store, and where
+        an event names the time.
         Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
         search = await self._search(trust, request)

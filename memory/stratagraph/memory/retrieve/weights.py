@@ -101,7 +101,7 @@ MISSING = 0.1  # part of a fact's words that the event which it quotes may lack,
 LEAST_QUOTED = 4  # words by which a long event is recognised; examples
 
 # Learned procedures, by the tools that a task needs (`learning/needs/model.py` has the weights of the model).
-FAMILIAR = 0.17  # least nearness by known words, where only procedures are asked for; learning
+FAMILIAR = 0.17  # least nearness by known words, where only procedures are asked for; learning, questions of others
 FAMILIAR_AMONG_ALL = 0.2  # least nearness by all words, where other records may answer too; learning, recall
 NEEDED = 0.4  # least probability of a tool of a composed plan; learning
 FITS = (
