@@ -20,6 +20,7 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.revise.request import Pin, Supersede
 from stratagraph.store.model.enums import AuditAction, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord
 
@@ -152,3 +153,11 @@ async def test_a_revision_that_says_so_ends_the_task(memory: Memory) -> None:
     await memory.revision.revise(memory.trust, Supersede(record_id=id_, payload=payload, rationale="finished"))
     await prune(memory)
     assert await read(memory, id_) is None
+
+
+async def test_a_task_is_not_superseded_by_a_payload_without_a_state(memory: Memory) -> None:
+    id_ = await state(memory, "t", "planning")
+    without = Supersede(record_id=id_, payload={"thread_id": "t", "context_summary": "half way"}, rationale="news")
+    with pytest.raises(InvalidInput, match="state: is missing") as refused:
+        await memory.revision.revise(memory.trust, without)
+    assert refused.value.path == ["payload", "state"]

@@ -20,6 +20,7 @@ from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, 
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.procedures import refuse_computed
+from stratagraph.store.model.payloads.working import STATES
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.salience import Salience, of_task
 from stratagraph.store.records.entities import replace_terms
@@ -122,6 +123,12 @@ async def _change_in_place(work: UnitOfWork, old: MemoryRecord, draft: Draft, re
             "payload.thread_id: a working record cannot move to another thread; leave thread_id as it is, or capture a"
             " new working state",
             path=["payload", "thread_id"],
+        )
+    if old.type is MemoryType.WORKING and "state" not in payload:
+        raise InvalidInput(
+            f"payload.state: is missing; give one of {', '.join(STATES)}, since the payload replaces the whole of the"
+            " present one",
+            path=["payload", "state"],
         )
     if old.type is MemoryType.ENTITY:
         await replace_terms(work.connection, work.caller.tenant, await entity_mention(work, old, payload), old.id)
