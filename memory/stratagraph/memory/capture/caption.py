@@ -11,7 +11,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.episodes import because
 from stratagraph.memory.lessons.block import lesson_of, said
 from stratagraph.store.model.enums import MemoryType, SourceKind
-from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN
+from stratagraph.store.model.payloads.plan_graph import COMPOSED_PLAN, LEARNED_PLAN
 from stratagraph.store.model.records import MemoryRecord
 
 NAME_LENGTH = 80  # characters
@@ -189,9 +189,12 @@ def steps_sentence(payload: Mapping[str, Any]) -> str:
 
 
 def _plan_name(payload: Mapping[str, Any]) -> str:
-    """Return what a plan is for, or its id, or the steps of a learned one, whose id has its tools in another order."""
-    is_learned = payload["plan_id"].startswith(LEARNED_PLAN)
-    return str(payload.get("intent") or (_steps(payload) if is_learned else payload["plan_id"]))
+    """Return what a plan is for, or its id.
+
+    Of a learned or a composed one, whose id has its tools in another order or its parts, it is its steps.
+    """
+    is_made = payload["plan_id"].startswith((LEARNED_PLAN, COMPOSED_PLAN))
+    return str(payload.get("intent") or (_steps(payload) if is_made else payload["plan_id"]))
 
 
 def _steps(payload: Mapping[str, Any]) -> str:

@@ -17,10 +17,9 @@ from stratagraph.memory.capture.caption import plan_caption, shortened
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.payloads.plan_graph import tool_of_step
+from stratagraph.store.model.payloads.plan_graph import COMPOSED_PLAN, tool_of_step
 from stratagraph.store.model.records import MemoryRecord
 
-COMPOSED = "composed:"  # begins the id of a composed plan; its parts follow
 MOST_PARTS = 16
 MOST_STEPS = 64  # taken of one part
 _VERSION = "1"
@@ -158,6 +157,12 @@ def composed_id(tenant: Tenant, plan_id: str) -> UUID:
     return UUID(int=number & mask | bits)
 
 
+def is_composed_id(id_: UUID) -> bool:
+    """Return whether an id has the form of those of composed plans, which no stored record has."""
+    mask, bits = _RFC_BITS
+    return id_.int == id_.int & mask | bits
+
+
 def derived_id(plan: UUID, part: UUID) -> UUID:
     """Return the id of the relation from a composed plan to one of its parts."""
     mask, bits = _RFC_BITS
@@ -166,10 +171,10 @@ def derived_id(plan: UUID, part: UUID) -> UUID:
 
 def parts_named(plan_id: str) -> list[tuple[UUID, tuple[int, ...]]] | None:
     """Return the ids of the parts of a composed plan, each with the places of its steps; None for another plan's id."""
-    if not plan_id.startswith(COMPOSED):
+    if not plan_id.startswith(COMPOSED_PLAN):
         return None
     try:
-        read = base64.urlsafe_b64decode(plan_id.removeprefix(COMPOSED))
+        read = base64.urlsafe_b64decode(plan_id.removeprefix(COMPOSED_PLAN))
     except ValueError:
         return None
     found: list[tuple[UUID, tuple[int, ...]]] = []
@@ -198,7 +203,7 @@ def _plan_id(parts: Sequence[Part]) -> str:
         part.record.id.bytes + bytes([len(part.steps)]) + b"".join(at.to_bytes(2, "big") for at in part.steps)
         for part in parts
     )
-    return COMPOSED + base64.urlsafe_b64encode(written).decode()
+    return COMPOSED_PLAN + base64.urlsafe_b64encode(written).decode()
 
 
 def _step(record: MemoryRecord, at: int) -> Mapping[str, Any]:

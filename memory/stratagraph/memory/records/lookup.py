@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.plans.composing import composed_record, parts_named, parts_of
+from stratagraph.memory.plans.composing import composed_record, is_composed_id, parts_named, parts_of
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
@@ -38,6 +39,8 @@ from stratagraph.store.search.outcomes import find_composed
 from stratagraph.store.search.retrievals import RetrievalLog
 
 MAX_RELATIONS = 100  # returned for one record, greatest weight first
+LOGGED_S = 1.0  # seconds within which an answer of another process is in the log
+POLL_S = 0.1  # seconds between two looks at it
 ALL_EVENTS = 10_000  # of an episode that is requested alone
 
 
@@ -242,8 +245,8 @@ class Lookup:
         instant = past_instant(at, now=now, name="at") if at is not None else None
         if instant is not None:
             await settle(self._database, caller.tenant.id, instant)
-        if _is_uuid(id_):
-            await self._log.write_composed(UUID(id_))
+        if _is_uuid(id_) and is_composed_id(UUID(id_)):
+            id_ = await self._composed_name(caller, UUID(id_)) or id_
         async with self._database.reading(caller.bounds) as connection:
             if at_least_sequence is not None:
                 await self._sequences.parse(connection, caller.tenant, at_least_sequence, path=["atLeastSequence"])
@@ -296,10 +299,23 @@ class Lookup:
         current = (RecordState.ACTIVE, RecordState.CONTESTED)
         return sorted(plans, key=lambda record: record.state not in current)
 
+    async def _composed_name(self, caller: Caller, id_: UUID) -> str | None:
+        """Return the `plan_id` of a plan that was composed for the caller, by the id of its record.
+
+        An answer that another process has just given is waited for, until it is in the log.
+        """
+        await self._log.write_composed(id_)
+        deadline = time.monotonic() + LOGGED_S
+        while True:
+            async with self._database.reading(caller.bounds) as connection:
+                found = await find_composed(connection, caller, id_)
+            if found is not None or time.monotonic() >= deadline:
+                return found
+            await asyncio.sleep(POLL_S)
+
     async def _composed(self, connection: Connection, caller: Caller, id_: str) -> MemoryRecord | None:
-        """Return a composed plan by its `plan_id` or the id of its record; None where a part is not readable."""
-        plan = await find_composed(connection, caller, UUID(id_)) if _is_uuid(id_) else id_
-        named = parts_named(plan) if plan is not None else None
+        """Return a composed plan by its `plan_id`; None where a part is not readable."""
+        named = parts_named(id_)
         if named is None:
             return None
         reader = Reader(connection, self._directory, caller, self._clock.now())

@@ -11,6 +11,7 @@ from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.payloads.base import Count, Instant, Latency, Name, Part, Payload, Share
 
 LEARNED_PLAN = "plan:"  # begins the id of a learned plan; its tools follow
+COMPOSED_PLAN = "composed:"  # begins the id of a composed plan; its parts follow
 
 
 class StepMetrics(Part):
