@@ -102,6 +102,7 @@ def answer() -> Retrieved:
         times=(),
         at=None,
         composed=None,
+        parts=(),
     )
 
 

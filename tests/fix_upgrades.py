@@ -65,7 +65,8 @@ def set_back(url: str) -> None:
             connection.execute(f"ALTER TABLE {table} DROP COLUMN is_soon")
         connection.execute("CREATE UNIQUE INDEX learning_run_uq ON learning_run ((true))")
         connection.execute("DROP TABLE learned_example, learned_model, refused_procedure")
-        connection.execute("ALTER TABLE retrieval DROP COLUMN composed_id, DROP COLUMN composed")
+        for column in ("composed_id", "composed", "composed_parts"):
+            connection.execute(f"ALTER TABLE retrieval DROP COLUMN {column}")
         connection.execute("DROP TABLE duplicate_key")
         connection.execute("ALTER TABLE duplicate_due DROP COLUMN about, DROP COLUMN has_keys")
         connection.execute("CREATE INDEX duplicate_due_group_ix ON duplicate_due (tenant, scope, sensitivity, id)")

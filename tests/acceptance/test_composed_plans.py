@@ -21,7 +21,7 @@ TASK = "please cancel order W9001, and send back the kettle that came with W9002
 
 def conversation(thread: str, tool: str, asked: str) -> list[dict[str, Any]]:
     call = {"tool_name": tool, "args": {"order_id": thread}, "result": "ok"}
-    said = [
+    said: list[tuple[str, dict[str, Any]]] = [
         ("AGENT_TURN", {"role": "user", "text": asked.format(thread)}),
         ("TOOL_OUTPUT", call),
         ("OUTCOME", {"outcome_status": "success"}),

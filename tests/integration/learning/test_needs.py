@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Sequence
 from datetime import timedelta
@@ -18,7 +19,7 @@ from sqlalchemy import text
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.feedback.request import OutcomeReport, StepOutcome
 from stratagraph.memory.learning import service
-from stratagraph.memory.learning.needs.model import ToolModel
+from stratagraph.memory.learning.needs.model import MAX_TOOLS, ToolModel
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Retract
@@ -323,3 +324,88 @@ async def test_a_question_reads_a_model_once_until_it_changes(memory: Memory) ->
     async with memory.database.writing((await memory.directory.resolve(memory.trust)).bounds) as connection:
         await connection.execute(text("UPDATE learned_model SET model = ''"))  # the version is the same
     assert (await ask(memory, "cancel order 2")).roots
+
+
+@pytest.mark.parametrize(("root_limit", "node_limit", "max_hops"), [(1, 1, 1), (1, 25, 0), (3, 2, 1)])
+async def test_a_composed_plan_is_reported_on_where_its_parts_are_beyond_the_limits(
+    memory: Memory, root_limit: int, node_limit: int, max_hops: int
+) -> None:
+    await teach(memory)
+    await learn(memory)
+    request = RetrieveRequest(
+        task_descriptor="cancel my order 77, ordered by mistake, and return the delivered kettle for a refund",
+        memory_types=PROCEDURES,
+        root_limit=root_limit,
+        node_limit=node_limit,
+        max_hops=max_hops,
+    )
+    answer = await memory.retrieve.retrieve(memory.trust, request)
+    plan = roots_of(answer)[0]
+    assert (plan.payload or {})["composed"]
+    done = await memory.feedback.report(
+        memory.trust, OutcomeReport(retrieval=answer.id, outcome=Outcome.FAILURE, used=(plan.id,))
+    )
+    assert {UUID(id_) for id_ in (plan.payload or {})["derived_from"]} <= set(done.penalized)
+
+
+async def test_a_captured_skill_of_any_form_is_no_part_and_breaks_no_answer(memory: Memory) -> None:
+    await teach(memory)
+    await learn(memory)
+    task = "cancel my order 77, ordered by mistake, and return the delivered kettle for a refund"
+    step = {"step": "cancel", "tool": "cancel_order", "args_schema": {"properties": ["x"]}}
+    content = {
+        "skill_name": "skill:cancel_order",
+        "triggers": [],
+        "recipe": [step],
+        "nodes": [{"op": 1}],
+        "version": "9",
+    }
+    await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.COMPETENCE)
+    answer = await ask(memory, task)
+    assert answer.roots
+    ids = {(node.record.payload or {}).get("skill_name"): node.record.id for node in answer.nodes}
+    assert all((one.payload or {}).get("composed") is not True for one in roots_of(answer)) or ids
+    captured = [
+        one
+        for one in (await memory.lookup.records(memory.trust, first=100)).records
+        if one.name == "skill:cancel_order"
+    ]
+    written = base64.urlsafe_b64encode(captured[0].id.bytes + bytes([1]) + (0).to_bytes(2, "big")).decode()
+    assert await memory.lookup.plan(memory.trust, f"composed:{written}") is None
+
+
+async def test_erasing_a_part_takes_it_out_of_the_log_of_answers(store: Store) -> None:
+    memory = store.memory
+    await teach(memory)
+    await learn(memory)
+    answer = await ask(memory, "cancel my order 77, ordered by mistake, and return the delivered kettle for a refund")
+    assert answer.composed is not None
+    await memory.retrieve.log.flush()
+    await store.erase(record_id=answer.parts[0])
+    (row,) = await memory.rows(
+        "SELECT composed_id, composed, composed_parts FROM retrieval WHERE id = :id", id=answer.id
+    )
+    assert (row["composed_id"], row["composed"], row["composed_parts"]) == (None, None, None)
+
+
+async def test_retracting_a_skill_of_a_caller_refuses_nothing(memory: Memory) -> None:
+    await teach(memory)
+    await learn(memory)
+    content = {
+        "skill_name": "skill:cancel_order+return_item",
+        "triggers": [],
+        "recipe": [{"step": "other", "tool": "other"}],
+    }
+    kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.COMPETENCE)
+    await memory.revision.revise(memory.trust, Retract(record_id=kept.primary.id, rationale="mine"))
+    assert await memory.rows("SELECT FROM refused_procedure") == []
+    answer = await ask(memory, "cancel my order 77, ordered by mistake, and return the delivered kettle for a refund")
+    assert answer.composed is not None
+
+
+async def test_an_episode_with_very_many_tools_is_no_example(memory: Memory) -> None:
+    await lived(memory, "many", "do everything at once", [f"tool{number}" for number in range(MAX_TOOLS + 1)])
+    await lived(memory, "few", "do one thing", ["tool1"])
+    await learn(memory)
+    (model,) = (await models(memory)).values()
+    assert model.examples == 1

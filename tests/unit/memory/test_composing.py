@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -44,6 +46,7 @@ def record(number: int, type_: MemoryType, payload: dict[str, Any], **more: Any)
         updated_at=NOW,
         version=1,
         payload=payload,
+        learned_tools=(),
         **more,
     )
 
@@ -150,3 +153,27 @@ def test_an_id_that_was_made_up_names_no_parts_or_some_that_are_looked_up(text: 
     for name in (text, f"composed:{text}"):
         found = parts_named(name)
         assert found is None or all(isinstance(id_, UUID) for id_, _ in found)
+
+
+def named(*parts: tuple[int, list[int]]) -> str:
+    written = b"".join(
+        UUID(int=id_).bytes + bytes([len(places)]) + b"".join(at.to_bytes(2, "big") for at in places)
+        for id_, places in parts
+    )
+    return "composed:" + base64.urlsafe_b64encode(written).decode()
+
+
+def test_an_id_names_each_part_once_and_its_steps_in_order_and_not_too_many() -> None:
+    assert parts_named(named((1, [0, 2]), (2, [1]))) == [(UUID(int=1), (0, 2)), (UUID(int=2), (1,))]
+    for wrong in (named((1, [])), named((1, [0, 0])), named((1, [2, 1])), named((1, [0]), (1, [1])), named()):
+        assert parts_named(wrong) is None
+    assert parts_named(named((1, [*range(64)]))) is not None
+    assert parts_named(named((1, [*range(65)]))) is None
+
+
+def test_what_was_not_learned_or_was_retracted_is_no_part() -> None:
+    known = skill(1, ("find", {}))
+    wanted = [(known.id, (0,))]
+    assert parts_of(wanted, {known.id: known}) is not None
+    for other in (replace(known, learned_tools=None), replace(known, state=RecordState.RETRACTED), known.as_redacted()):
+        assert parts_of(wanted, {known.id: other}) is None

@@ -126,7 +126,7 @@ class Draft:
 
     @property
     def is_told(self) -> bool:
-        """Whether the draft has words that somebody tells now, such as a turn: no data, and nothing imported."""
+        """Whether the draft has text captured as it was said, such as a turn: no data, and nothing imported."""
         if self.request.imported is not None:
             return False
         is_said = self.request.source_kind in (SourceKind.AGENT_TURN, SourceKind.EVENT, SourceKind.EPISODE)

@@ -23,7 +23,7 @@ from stratagraph.store.erasure.traces import Traces
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.learning.examples import delete_examples
+from stratagraph.store.learning.examples import delete_examples, delete_refused
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.editing import Edit, update_records
@@ -51,10 +51,12 @@ async def withdraw_support(
 async def forget_examples(
     connection: Connection, tenant: Tenant, episodes: Collection[UUID], *, at: datetime, without: int | None = None
 ) -> None:
-    """Delete what episodes showed of the tools that tasks need, and make the models of their groups anew.
+    """Delete what `episodes` showed of the tools that tasks need, and make the models of their groups anew.
 
-    The scope `without` is being erased as a whole: its models are deleted with it.
+    Of retracted skills and plans among them, the notes that these were refused are deleted. The scope `without` is
+    being erased as a whole: its models are deleted with it.
     """
+    await delete_refused(connection, tenant, episodes)
     groups = await delete_examples(connection, tenant, episodes)
     await refresh_models(connection, [group for group in groups if group.scope != without], at=at)
 

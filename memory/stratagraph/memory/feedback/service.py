@@ -251,12 +251,11 @@ class Feedback:
         for id_ in sorted(wanted):
             if id_ in used:
                 payload = after_use(records[id_], report, at)
-                learned = records[id_].learned_tools is not None
                 edits.append(
                     Edit(
                         id=id_,
                         payload=orjson.dumps(payload).decode(),
-                        confidence=learned_confidence(payload) if learned else None,
+                        confidence=learned_confidence(records[id_], report.outcome),
                         is_revision=False,
                     )
                 )
@@ -282,7 +281,7 @@ class Feedback:
 
 
 def _by_parts(report: OutcomeReport, entry: RetrievalEntry) -> OutcomeReport:
-    """Return the report with the parts of a composed plan in its place: what came of the plan came of them.
+    """Return the report with the parts of a composed plan in its place: its outcome is theirs.
 
     Raises InvalidInput for steps of the composed plan, which is not stored and counts none.
     """

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.feedback.request import OutcomeReport
-from stratagraph.memory.learning.procedures.confidence import confidence_of
+from stratagraph.memory.learning.procedures.confidence import PRIOR_FAILURES, PRIOR_SUCCESSES
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Outcome
 from stratagraph.store.model.error_values import shown
@@ -32,15 +32,21 @@ def after_use(record: MemoryRecord, report: OutcomeReport, at: datetime) -> dict
     return payload
 
 
-def learned_confidence(payload: Mapping[str, Any]) -> float:
-    """Return the confidence of a learned procedure or plan by its counts, as learning does."""
-    if payload["kind"] == "plan_graph":
-        metrics = payload.get("metrics") or {}
-        tried = count_of(metrics.get("execution_count"))
-        failures = round((metrics.get("failure_rate") or 0.0) * tried)
-        return confidence_of(tried - failures, failures)
-    performance = payload.get("performance") or {}
-    return confidence_of(count_of(performance.get("success_count")), count_of(performance.get("failure_count")))
+def learned_confidence(record: MemoryRecord, outcome: Outcome) -> float | None:
+    """Return the confidence of a learned procedure or plan after one more outcome; None where that does not move it.
+
+    It is the mean of the Beta posterior that learning computes, after one more trial.
+    """
+    if record.learned_tools is None or outcome is Outcome.PARTIAL:
+        return None
+    payload = record.payload or {}
+    if record.type is MemoryType.PLAN_GRAPH:
+        tried = count_of((payload.get("metrics") or {}).get("execution_count"))
+    else:
+        performance = payload.get("performance") or {}
+        tried = count_of(performance.get("success_count")) + count_of(performance.get("failure_count"))
+    known = tried + PRIOR_SUCCESSES + PRIOR_FAILURES
+    return (record.confidence * known + (outcome is Outcome.SUCCESS)) / (known + 1)
 
 
 def _performance(before: Mapping[str, Any], report: OutcomeReport, at: datetime) -> dict[str, Any]:

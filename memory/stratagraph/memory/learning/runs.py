@@ -185,7 +185,7 @@ class ConsolidationRuns:
         caller = await self._directory.resolve(trust)
         # A run of texts that are read soon is open for a while, and need not be waited for.
         async with self._database.background(Role.JOBS) as connection:
-            await end_soon_run(connection, id_, at=self._clock.now())
+            await end_soon_run(connection, id_, at=self._clock.now(), tenant=caller.tenant.id)
         reason = f"undid the run {id_}: {masked_text(rationale, caller.tenant.index_key)[0]}"
         deadline = time.monotonic() + within_s if within_s is not None else None
         undone = 0

@@ -16,12 +16,12 @@ from uuid import UUID
 from stratagraph.memory.capture.caption import plan_caption, shortened
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import keyed_hash
-from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.payloads.plan_graph import COMPOSED_PLAN, tool_of_step
 from stratagraph.store.model.records import MemoryRecord
 
 MOST_PARTS = 16
-MOST_STEPS = 64  # taken of one part
+MOST_STEPS = 64  # of a composed plan
 _VERSION = "1"
 _RFC_BITS = (0xFFFF_FFFF_FFFF_0FFF_3FFF_FFFF_FFFF_FFFF, 0x0000_0000_0000_8000_8000_0000_0000_0000)  # a UUID, version 8
 Links: TypeAlias = dict[tuple[int, int], str]  # kinds of the links between steps, by their places
@@ -49,8 +49,13 @@ def tools_by_step(record: MemoryRecord) -> list[str | None]:
     return [step.get("tool") for step in payload.get("recipe") or ()]
 
 
+def may_be_part(record: MemoryRecord) -> bool:
+    """Return whether a record may be a part: learned skills and plans, whose schemas are known, and none retracted."""
+    return record.learned_tools is not None and not record.redacted and record.state is not RecordState.RETRACTED
+
+
 def parts_for(tools: Collection[str], known: Iterable[MemoryRecord]) -> list[Part]:
-    """Return parts of the known skills and plans that have the given tools together; none where a tool is in none.
+    """Return parts of learned skills and plans that have the given tools together; none where a tool is in none.
 
     Each part has as many of the missing tools as any, and few others; of equal ones, a skill and the one that is first
     in `known` is taken. Steps whose results the chosen ones take arguments from are taken along.
@@ -69,7 +74,7 @@ def parts_for(tools: Collection[str], known: Iterable[MemoryRecord]) -> list[Par
         record, has = rest[-best[3]]
         found.append(Part(record, _taken(record, has & missing)))
         missing -= found[-1].tools
-    return found
+    return found if sum(len(part.steps) for part in found) <= MOST_STEPS else []
 
 
 def _taken(record: MemoryRecord, tools: Collection[str]) -> tuple[int, ...]:
@@ -81,7 +86,7 @@ def _taken(record: MemoryRecord, tools: Collection[str]) -> tuple[int, ...]:
         fed_by = {tool for at in taken for tool in _sources(_step(record, at))}
         before = {at: at for at, tool in enumerate(by_step) if tool in fed_by and at not in taken}
         taken |= before.keys()
-    return tuple(sorted(taken)[:MOST_STEPS])
+    return tuple(sorted(taken))
 
 
 def plan_of(parts: Sequence[Part]) -> dict[str, Any]:
@@ -127,7 +132,8 @@ def plan_of(parts: Sequence[Part]) -> dict[str, Any]:
 def composed_record(tenant: Tenant, parts: Sequence[Part], *, confidence: float) -> MemoryRecord:
     """Return the composed plan as a record that is not stored, as sensitive as the most sensitive part.
 
-    Its id follows from its parts, and its times, salience and scope are those of the first of them.
+    Its id follows from its parts, its state is the worst of theirs, and its times, salience and scope are those of the
+    first of them.
     """
     payload = plan_of(parts)
     name, text = plan_caption(payload)
@@ -138,6 +144,7 @@ def composed_record(tenant: Tenant, parts: Sequence[Part], *, confidence: float)
         id=composed_id(tenant, payload["plan_id"]),
         type=MemoryType.PLAN_GRAPH,
         sensitivity=max(part.record.sensitivity for part in parts),
+        state=max(part.record.state for part in parts),
         confidence=confidence,
         tags=(),
         version=1,
@@ -184,15 +191,17 @@ def parts_named(plan_id: str) -> list[tuple[UUID, tuple[int, ...]]] | None:
         places = tuple(int.from_bytes(read[n : n + 2], "big") for n in range(at + 17, end, 2))
         found.append((UUID(bytes=read[at : at + 16]), places))
         at = end
-    return found if found and at == len(read) else None
+    is_whole = bool(found) and at == len(read) and len({id_ for id_, _ in found}) == len(found)
+    are_ascending = all(places and list(places) == sorted({*places}) for _, places in found)
+    return found if is_whole and are_ascending and sum(len(places) for _, places in found) <= MOST_STEPS else None
 
 
 def parts_of(named: Sequence[tuple[UUID, tuple[int, ...]]], records: Mapping[UUID, MemoryRecord]) -> list[Part] | None:
-    """Return the named parts; None where one cannot be read in full, or has other steps by now."""
+    """Return the named parts; None where one is not a learned procedure that can be read in full, or was retracted."""
     parts = []
     for id_, places in named:
         record = records.get(id_)
-        if record is None or record.redacted or not places or max(places) >= len(tools_by_step(record)):
+        if record is None or not may_be_part(record) or max(places) >= len(tools_by_step(record)):
             return None
         parts.append(Part(record, places))
     return parts
@@ -269,7 +278,7 @@ def _leads(links: Links, source: int, target: int) -> bool:
 
 def _schema(step: Mapping[str, Any]) -> Mapping[str, Any]:
     schema = step.get("args_schema") or (step.get("params") or {}).get("args_schema")
-    return schema if isinstance(schema, Mapping) else {}
+    return schema if isinstance(schema, Mapping) and isinstance(schema.get("properties", {}), Mapping) else {}
 
 
 def _sources(step: Mapping[str, Any]) -> set[str]:

@@ -47,7 +47,8 @@ class Retrieved:
     asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `vector_fallback` is why no vectors
     were searched although there is an embedder. `times` are those that the task names, by which its records were
     ranked. `at` is the past instant that the answer is as of, None for the present. `composed` are the id and the
-    `plan_id` of the root that is a composed plan, None without one.
+    `plan_id` of the root that is a composed plan, None without one, and
+    `parts` the records that it was composed of.
     """
 
     id: UUID
@@ -68,6 +69,7 @@ class Retrieved:
     times: tuple[NamedTime, ...]
     at: datetime | None
     composed: tuple[UUID, str] | None
+    parts: tuple[UUID, ...]
 
 
 def nodes_of(

@@ -19,7 +19,7 @@ from stratagraph.memory.learning.needs.model import LEAST, NEARNESS, Needs, Tool
 from stratagraph.memory.learning.needs.stage import said_terms
 from stratagraph.memory.learning.plans.plan_graphs import plan_id
 from stratagraph.memory.learning.procedures.effects import Effect
-from stratagraph.memory.plans.composing import Part, composed_record, parts_for, tools_by_step
+from stratagraph.memory.plans.composing import Part, composed_record, may_be_part, parts_for, tools_by_step
 from stratagraph.memory.retrieve.candidates import Candidate, Why
 from stratagraph.memory.retrieve.fuse import Scored
 from stratagraph.memory.retrieve.request import RetrieveRequest
@@ -118,7 +118,7 @@ class ByNeed:
     composed: Composed | None = None
 
     def improved(self, candidate: Candidate) -> Candidate:
-        """Return a candidate as it is ranked by need."""
+        """Return the re-ranked version of a candidate."""
         return next((one for one in self.candidates if one.head.id == candidate.head.id), candidate)
 
     def best(self, ranking: Sequence[Scored], request: RetrieveRequest, *, least: float) -> Composed | None:
@@ -195,18 +195,22 @@ async def _read(
     reader: Reader, needs: Needs, by_words: Mapping[UUID, Candidate], left_out: Collection[UUID]
 ) -> dict[UUID, MemoryRecord]:
     """Return the procedures that may answer or be parts of an answer: by the tools that are needed, and by words."""
-    families = sorted(needs.votes, key=lambda one: (-needs.score(one.tools), one.skill))
-    wanted = families[:FAMILIES]
-    for tool in _needed(needs):
-        having = [one for one in families if tool in one.tools]
-        wanted += sorted(having, key=lambda one: (len(one.tools - _needed(needs)), -needs.votes[one], one.skill))[
-            :PARTS
-        ]
-    keys = [key for one in dict.fromkeys(wanted) for key in (one.skill, one.plan)]
+    keys = await asyncio.to_thread(_keys_to_read, needs)
     found = {record.id: record for record in await reader.current_by_handle(keys, most=MOST_READ)}
     first = sorted(by_words, key=lambda id_: (-by_words[id_].why.part(Signal.WORDS), id_))[:BY_WORDS]
     found |= await reader.records([id_ for id_ in first if id_ not in found])
     return {id_: one for id_, one in found.items() if not one.redacted and id_ not in left_out}
+
+
+def _keys_to_read(needs: Needs) -> list[bytes]:
+    """Return the handle keys of the sets of tools that fit best, and of those with a needed tool and few others."""
+    families = sorted(needs.votes, key=lambda one: (-needs.score(one.tools), one.skill))
+    needed = _needed(needs)
+    wanted = families[:FAMILIES]
+    for tool in sorted(needed):
+        having = [one for one in families if tool in one.tools]
+        wanted += sorted(having, key=lambda one: (len(one.tools - needed), -needs.votes[one], one.skill))[:PARTS]
+    return [key for one in dict.fromkeys(wanted) for key in (one.skill, one.plan)]
 
 
 def _needed(needs: Needs) -> frozenset[bytes]:
@@ -222,7 +226,7 @@ async def _composed(
     """Return a plan composed of known procedures; None where one of them is as good, or a needed tool is in none.
 
     Tools that change state decide: a plan of others alone is no answer to a task, however probable these are. A set of
-    tools whose skill or plan was retracted is not composed again.
+    tools whose learned skill or plan was retracted is not composed again of parts of its group.
     """
     names = {key: name for name, key in keys.items()}
     needed = _needed(needs)
@@ -232,18 +236,23 @@ async def _composed(
     likelihood = needs.likelihood(needed)
     if needed in known or max(map(needs.likelihood, known), default=-math.inf) >= likelihood + FITS:
         return None
-    if not any(keys[name] in needed for record in records.values() for name in _acting(record)):
+    acting = {name for record in records.values() if may_be_part(record) for name in _acting(record)}
+    if not any(keys.get(name) in needed for name in acting):
         return None
     tenant = reader.caller.tenant
-    if await refused_for(reader.connection, reader.caller, _handles(tenant, [names[one] for one in needed])):
-        return None
     # The parts that succeeded for tasks like this come first.
     ranked = sorted(
         records.values(),
         key=lambda one: (-needs.score({keys[name] for name in tools_used(one.payload or {}, one.type)}), one.id),
     )
-    parts = parts_for([names[one] for one in needed], ranked)
+    parts = parts_for([names[one] for one in needed], [one for one in ranked if may_be_part(one)])
     if not parts:
+        return None
+    refused = await refused_for(reader.connection, reader.caller, _handles(tenant, [names[one] for one in needed]))
+    scopes = await reader.directory.scope_names({scope for scope, _ in refused})
+    if {(scopes[scope], level) for scope, level in refused} & {
+        (part.record.scope, part.record.sensitivity) for part in parts
+    }:
         return None
     probable = math.exp(sum(math.log(needs.probable[tool]) for tool in needed) / len(needed))
     confidence = probable * min(part.record.confidence for part in parts)
@@ -254,7 +263,7 @@ async def _composed(
 def _acting(record: MemoryRecord) -> set[str]:
     """Return the tools of a procedure that change state, or of which is not known that they do not."""
     payload = record.payload or {}
-    steps = [*payload.get("recipe", ()), *payload.get("nodes", ())]
+    steps = payload.get("nodes" if record.type is MemoryType.PLAN_GRAPH else "recipe") or ()
     passive = {Effect.READS.value, Effect.INTERNAL.value}
     return {
         tool

@@ -131,9 +131,11 @@ class Retrieve:
             LoggedRetrieval(
                 id=answer.id,
                 roots=answer.roots,
-                nodes=tuple(node.record.id for node in answer.nodes),
+                # Parts beyond the limits on nodes are credited too.
+                nodes=tuple(dict.fromkeys([*(node.record.id for node in answer.nodes), *answer.parts])),
                 at=search.at,
                 composed=answer.composed,
+                parts=answer.parts,
             ),
             search.caller,
         )
@@ -252,6 +254,7 @@ class Retrieve:
             rendering=await _rendering(request, nodes, asked.question.weights),
             nothing_known=not ranking and composed is None,
             composed=None if composed is None else (composed.record.id, composed.plan_id),
+            parts=() if composed is None else tuple(part.record.id for part in composed.parts),
             times=asked.times.times,
             at=past,
         )

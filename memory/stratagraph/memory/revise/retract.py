@@ -9,13 +9,12 @@ from stratagraph.memory.revise.request import Retract
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.learning.examples import note_refused
 from stratagraph.store.model.enums import RecordState
-from stratagraph.store.records.procedures import PROCEDURES
 
 
 async def retract(work: UnitOfWork, request: Retract) -> UUID:
     """Retract the record, contest the records that rested on it alone, and return its id.
 
-    Learning does not make a retracted skill or plan again.
+    Learning does not make a learned skill or plan again that was retracted.
     Raises InvalidInput for an entity that a current fact names.
     """
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
@@ -26,6 +25,6 @@ async def retract(work: UnitOfWork, request: Retract) -> UUID:
     await refuse_named_entity(work.connection, work.caller, record, verb="retracted")
     await work.replace([record.id], RecordState.RETRACTED)
     work.causes.add(record.id)
-    if record.type in PROCEDURES:
+    if record.learned_tools is not None:
         await note_refused(work.connection, work.caller.tenant, [record.id])
     return record.id

@@ -15,6 +15,9 @@ DELETE FROM sync_dead_letter WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uu
 -- remove_from_logged_answers --
 -- Remove the given records from the log of answers and from the reports on them, which name no others.
 UPDATE retrieval SET
+  composed_id = CASE WHEN composed_parts && CAST(:ids AS uuid[]) THEN NULL ELSE composed_id END,
+  composed = CASE WHEN composed_parts && CAST(:ids AS uuid[]) THEN NULL ELSE composed END,
+  composed_parts = CASE WHEN composed_parts && CAST(:ids AS uuid[]) THEN NULL ELSE composed_parts END,
   roots = ARRAY(SELECT id FROM unnest(roots) WITH ORDINALITY AS x(id, position)
     WHERE id <> ALL(CAST(:ids AS uuid[])) ORDER BY position),
   nodes = ARRAY(SELECT id FROM unnest(nodes) WITH ORDINALITY AS x(id, position)

@@ -354,7 +354,7 @@ class Progress:
 
 
 async def read_progress(database: Database) -> Progress:
-    """Return how far the queue is."""
+    """Return the progress of queueing."""
     async with database.background(Role.FEED) as connection:
         return Progress(**(await fetch(connection, "read_duplicate_progress"))[0])
 

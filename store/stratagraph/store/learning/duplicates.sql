@@ -290,7 +290,7 @@ SELECT tenant, id FROM record WHERE {beyond} ORDER BY tenant, id LIMIT :limit
 -- Lock queued entities whose keys are to be noted, with their names; a sealed name is empty.
 SELECT d.tenant, d.id, d.scope, d.sensitivity, CASE WHEN r.sealed IS NULL THEN r.name ELSE '' END AS name
 FROM duplicate_due d JOIN record r ON r.tenant = d.tenant AND r.id = d.id
-WHERE NOT d.has_keys ORDER BY d.tenant, d.id LIMIT :limit FOR UPDATE OF d SKIP LOCKED
+WHERE NOT d.has_keys ORDER BY d.tenant, d.id LIMIT :limit FOR UPDATE OF d SKIP LOCKED FOR KEY SHARE OF r SKIP LOCKED
 
 -- note_duplicate_keys --
 -- Note of queued entities that their keys are stored.

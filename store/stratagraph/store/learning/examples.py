@@ -45,7 +45,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class ModelVersion:
-    """The model of a group as it is stored at present."""
+    """The version of the model of a group."""
 
     group: Group
     version: UUID
@@ -157,12 +157,17 @@ async def find_refused(connection: AsyncConnection, group: Group, keys: Collecti
     return {bytes(row["key"]) for row in rows}
 
 
-async def refused_for(connection: AsyncConnection, caller: Caller, keys: Collection[bytes]) -> set[bytes]:
-    """Return which of the handle keys of skills and plans were refused in a group that a caller may read."""
-    if not keys:
-        return set()
+async def refused_for(
+    connection: AsyncConnection, caller: Caller, keys: Collection[bytes]
+) -> set[tuple[int, Sensitivity]]:
+    """Return the scopes and sensitivities that a caller may read in which one of the handle keys was refused."""
     rows = await fetch(connection, "find_refused_by_reader", **caller.parameters(), keys=sorted(keys))
-    return {bytes(row["key"]) for row in rows}
+    return {(row["scope"], Sensitivity(row["sensitivity"])) for row in rows}
+
+
+async def delete_refused(connection: AsyncConnection, tenant: Tenant, records: Collection[UUID]) -> None:
+    """Delete the notes on those of the records that are skills and plans which were retracted, before these go."""
+    await run(connection, "delete_refused_procedures", tenant=tenant.id, ids=sorted(records))
 
 
 def _group(group: Group) -> dict[str, int]:

@@ -84,7 +84,16 @@ SELECT key FROM refused_procedure
 WHERE tenant = :tenant AND scope = :scope AND sensitivity = :sensitivity AND key = ANY(CAST(:keys AS bytea[]))
 
 -- find_refused_by_reader --
--- Find which of the given names of skills and plans were refused in any group that a caller may read.
-SELECT DISTINCT key FROM refused_procedure
-WHERE tenant = :tenant AND key = ANY(CAST(:keys AS bytea[]))
-  AND (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND sensitivity <= :ceiling
+-- Find in which groups that a caller may read one of the given names was refused, and is not the name of a record again.
+SELECT DISTINCT f.scope, f.sensitivity FROM refused_procedure f
+WHERE f.tenant = :tenant AND f.key = ANY(CAST(:keys AS bytea[]))
+  AND (:all_scopes OR f.scope = ANY(CAST(:scopes AS integer[]))) AND f.sensitivity <= :ceiling
+  AND NOT EXISTS (
+    SELECT FROM record r WHERE r.tenant = f.tenant AND r.handle_key = f.key AND r.scope = f.scope
+      AND r.sensitivity = f.sensitivity AND r.state <= 2)
+
+-- delete_refused_procedures --
+-- Delete the notes on retracted skills and plans that are erased.
+DELETE FROM refused_procedure f USING record r
+WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[])) AND r.type IN (5, 6) AND f.tenant = r.tenant
+  AND f.scope = r.scope AND f.sensitivity = r.sensitivity AND f.key = r.handle_key

@@ -78,10 +78,13 @@ async def finish_run(connection: AsyncConnection, id_: UUID, *, at: datetime) ->
     await run(connection, "finish_reports", id=id_, at=at)
 
 
-async def end_soon_run(connection: AsyncConnection, id_: UUID, *, at: datetime) -> None:
-    """End the run that reads texts soon, if it is this one, so that it can be undone and another one begins."""
-    if await run(connection, "end_soon_run", id=id_):
-        await run(connection, "finish_reports", id=id_, at=at)
+async def end_soon_run(connection: AsyncConnection, id_: UUID, *, at: datetime, tenant: int | None = None) -> None:
+    """End the run that reads texts soon, if it is this one, so that it can be undone and another one begins.
+
+    With `tenant`, it ends only where the tenant has a report of it, and only that tenant's reports are finished.
+    """
+    if await run(connection, "end_soon_run", id=id_, of_tenant=tenant):
+        await run(connection, "finish_reports_of", id=id_, at=at, of_tenant=tenant)
 
 
 async def finish_soon_reports(connection: AsyncConnection, *, at: datetime) -> None:

@@ -10,7 +10,8 @@ RETURNING id, began_at, stages, is_soon
 
 -- end_soon_run --
 -- Forget the run of texts that are read soon, if it is this one.
-DELETE FROM learning_run WHERE id = :id AND is_soon
+DELETE FROM learning_run WHERE id = :id AND is_soon AND (CAST(:of_tenant AS bigint) IS NULL
+  OR EXISTS (SELECT FROM learning_report l WHERE l.tenant = :of_tenant AND l.run = :id))
 
 -- finish_soon_reports --
 -- Mark reports as finished that belong to no open run of texts that are read soon.
@@ -29,6 +30,11 @@ DELETE FROM learning_run WHERE id = :id
 -- finish_reports --
 -- Mark the reports of a run as finished.
 UPDATE learning_report SET finished_at = :at WHERE run = :id AND finished_at IS NULL
+
+-- finish_reports_of --
+-- Mark the reports of a run as finished, with :of_tenant only those of that tenant.
+UPDATE learning_report SET finished_at = :at
+WHERE run = :id AND finished_at IS NULL AND (CAST(:of_tenant AS bigint) IS NULL OR tenant = :of_tenant)
 
 -- lock_stage_reports --
 -- Lock the report of a run on a group.

@@ -156,16 +156,16 @@ INSERT INTO word_change (tenant, record, scope, sensitivity, step, terms)
 -- An entry that is there already was written by an attempt whose answer was lost. The lessons of playbooks are counted,
 -- in id order, as everywhere.
 WITH logged AS (
-INSERT INTO retrieval (tenant, id, actor, at, is_playbook, composed_id, composed, roots, nodes)
+INSERT INTO retrieval (tenant, id, actor, at, is_playbook, composed_id, composed, composed_parts, roots, nodes)
 SELECT CAST(:tenant AS bigint), entry.id, CAST(:actor AS text), entry.at, entry.is_playbook, entry.composed_id,
-  entry.composed,
+  entry.composed, CAST(entry.parts AS uuid[]),
   ARRAY(SELECT x.id FROM unnest(CAST(entry.roots AS uuid[])) WITH ORDINALITY AS x(id, position)
     WHERE EXISTS (SELECT FROM record r WHERE r.tenant = :tenant AND r.id = x.id) ORDER BY x.position),
   ARRAY(SELECT x.id FROM unnest(CAST(entry.nodes AS uuid[])) WITH ORDINALITY AS x(id, position)
     WHERE EXISTS (SELECT FROM record r WHERE r.tenant = :tenant AND r.id = x.id) ORDER BY x.position)
 FROM unnest(CAST(:ids AS uuid[]), CAST(:instants AS timestamptz[]), CAST(:playbooks AS boolean[]),
-  CAST(:composed_ids AS uuid[]), CAST(:composed AS text[]), CAST(:roots AS text[]), CAST(:nodes AS text[]))
-  AS entry(id, at, is_playbook, composed_id, composed, roots, nodes)
+  CAST(:composed_ids AS uuid[]), CAST(:composed AS text[]), CAST(:parts AS text[]), CAST(:roots AS text[]), CAST(:nodes AS text[]))
+  AS entry(id, at, is_playbook, composed_id, composed, parts, roots, nodes)
 ON CONFLICT (tenant, id) DO NOTHING
 RETURNING at, is_playbook, nodes
 ), told AS MATERIALIZED (

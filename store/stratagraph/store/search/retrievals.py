@@ -33,7 +33,7 @@ class LoggedRetrieval:
     """One entry of the log. Only ids are stored, not the query.
 
     The records of a playbook are lessons; that they were told is counted when the entry is written. `composed` is the
-    id of a composed plan that was returned, and its `plan_id`, which names the records that are its parts.
+    id of a composed plan that was returned, and its `plan_id`, and `parts` are the records that it was composed of.
     """
 
     id: UUID
@@ -42,6 +42,7 @@ class LoggedRetrieval:
     at: datetime
     is_playbook: bool = False
     composed: tuple[UUID, str] | None = None
+    parts: Sequence[UUID] = ()
 
 
 class RetrievalLog:
@@ -152,6 +153,7 @@ class RetrievalLog:
                 playbooks=[entry.is_playbook for entry in entries],
                 composed_ids=[None if entry.composed is None else entry.composed[0] for entry in entries],
                 composed=[None if entry.composed is None else entry.composed[1] for entry in entries],
+                parts=[None if entry.composed is None else array_literal(entry.parts) for entry in entries],
                 roots=[array_literal(entry.roots) for entry in entries],
                 nodes=[array_literal(entry.nodes) for entry in entries],
             )

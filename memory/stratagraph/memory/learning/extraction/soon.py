@@ -1,7 +1,7 @@
 """Reading soon: a language model reads new texts within seconds of their capture. See docs/learning.md.
 
 What is read so belongs to a run of its own kind, which is reported and undone like one of consolidation. It ends after
-a while, or when somebody undoes it, and the next text begins another one.
+a while, or when an administrator undoes it, and the next text begins another one.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from typing import Any, Self, TypeAlias
 
@@ -32,6 +33,9 @@ VOTES_SHARE = 0.5  # weight of the logarithm of the votes beside the likelihood 
 NO_VOTE = 1e-4  # added to the votes, so that a set without any is not excluded
 VOTE = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.1}  # a failed task still shows what it asked for
 MAX_TERMS = 400  # different words of one task that count, the most frequent
+MAX_TOOLS = 64  # of one task; one with more of them is no example
+KNOWN_TOOLS = 500  # of one group that a model knows, those that most examples used
+SHARED_TERMS = 20_000  # of one group by which its examples are compared, those that most of them have
 
 Floats: TypeAlias = NDArray[np.float32]
 Numbers: TypeAlias = NDArray[np.int32]
@@ -46,7 +50,7 @@ class Family:
     plan: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Needs:
     """What models say of a task: how near the nearest example is, which tools it needs, and the votes of examples.
 
@@ -62,13 +66,26 @@ class Needs:
 
     def likelihood(self, tools: Collection[bytes]) -> float:
         """Return the logarithm of the probability that a task needs just these tools."""
-        return sum(math.log(p if tool in tools else 1.0 - p) for tool, p in self.probable.items())
+        none, odds = self._odds
+        return none + sum(odds.get(tool, 0.0) for tool in set(tools))
 
     def score(self, tools: Collection[bytes]) -> float:
         """Return by how much a procedure with these tools fits the task; scores of one task can be compared."""
-        wanted = frozenset(tools)
-        votes = sum(vote for family, vote in self.votes.items() if family.tools == wanted)
-        return self.likelihood(wanted) + VOTES_SHARE * math.log(votes + NO_VOTE)
+        votes = self._votes_of.get(frozenset(tools), 0.0)
+        return self.likelihood(tools) + VOTES_SHARE * math.log(votes + NO_VOTE)
+
+    @cached_property
+    def _odds(self) -> tuple[float, dict[bytes, float]]:
+        """The logarithm of the probability that a task needs no tool, and by how much each tool raises it."""
+        odds = {tool: math.log(p) - math.log(1.0 - p) for tool, p in self.probable.items()}
+        return sum(math.log(1.0 - p) for p in self.probable.values()), odds
+
+    @cached_property
+    def _votes_of(self) -> Mapping[frozenset[bytes], float]:
+        votes: dict[frozenset[bytes], float] = {}
+        for family, vote in self.votes.items():
+            votes[family.tools] = votes.get(family.tools, 0.0) + vote
+        return votes
 
 
 class ToolModel:
@@ -105,10 +122,17 @@ class ToolModel:
 
     @classmethod
     def of(cls, examples: Sequence[Example]) -> Self | None:
-        """Return the model of examples, in the order of their episodes; None for none."""
+        """Return the model of examples, in the order of their episodes; None for none.
+
+        Examples with a tool that is not among the KNOWN_TOOLS are left out.
+        """
+        counts = Counter(tool for one in examples for tool in one.tools)
+        tools = sorted(sorted(counts, key=lambda tool: (-counts[tool], tool))[:KNOWN_TOOLS])
+        if len(counts) > KNOWN_TOOLS:
+            known = frozenset(tools)
+            examples = [one for one in examples if known.issuperset(one.tools)]
         if not examples:
             return None
-        tools = sorted({tool for one in examples for tool in one.tools})
         column = {tool: at for at, tool in enumerate(tools)}
         used = np.zeros((len(examples), len(tools)), np.float32)
         families: dict[tuple[bytes, ...], int] = {}
@@ -225,8 +249,12 @@ def _texts(examples: Sequence[Example]) -> tuple[Numbers, Floats, Numbers, Numbe
 
 
 def _kernel(examples: int, terms: int, rows: Numbers, places: Numbers, values: Floats) -> NDArray[np.float64]:
-    """Return the products of all pairs of texts. Terms of one example alone only count beside itself."""
-    shared = np.bincount(places, minlength=terms) > 1
+    """Return the products of all pairs of texts, by the SHARED_TERMS. Other terms only count beside themselves."""
+    having = np.bincount(places, minlength=terms)
+    shared = having > 1
+    if int(shared.sum()) > SHARED_TERMS:
+        shared = np.zeros(terms, np.bool_)
+        shared[np.argsort(-having, kind="stable")[:SHARED_TERMS]] = True
     column = np.cumsum(shared) - 1
     kept = shared[places]
     texts = np.zeros((examples, int(shared.sum())), np.float32)

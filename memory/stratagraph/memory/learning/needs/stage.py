@@ -9,7 +9,7 @@ from datetime import datetime
 
 from stratagraph.memory.learning.competence.skills import skill_name
 from stratagraph.memory.learning.episode import Episode
-from stratagraph.memory.learning.needs.model import MAX_TERMS, ToolModel
+from stratagraph.memory.learning.needs.model import MAX_TERMS, MAX_TOOLS, ToolModel
 from stratagraph.memory.learning.plans.plan_graphs import plan_id
 from stratagraph.memory.learning.procedures.observation import OUTCOMES
 from stratagraph.memory.learning.procedures.tasks import asked_for
@@ -50,10 +50,8 @@ class NeededTools:
             await store_examples(batch.connection, batch.group, batch.run.id, examples)
             await refresh_model(batch.connection, batch.group, at=batch.learner.clock.now())
         left_out = len(found) - len(examples)
-        return StageReport(
-            inputs=len(found),
-            skips={"episodes without a task, a call or an outcome": left_out} if left_out else {},
-        )
+        reason = "episodes without a task, a call or an outcome, or with too many tools"
+        return StageReport(inputs=len(found), skips={reason: left_out} if left_out else {})
 
 
 async def refresh_models(connection: Connection, groups: Iterable[Group], *, at: datetime) -> None:
@@ -75,13 +73,15 @@ async def refresh_model(connection: Connection, group: Group, *, at: datetime) -
 
 
 def example_of(tenant: Tenant, episode: Episode) -> Example | None:
-    """Return what an episode shows; None for one without a task, a call or an outcome."""
+    """Return what an episode shows; None for one without a task, a call or an outcome, or with over MAX_TOOLS tools."""
     if not episode.calls or episode.outcome not in OUTCOMES:
         return None
     terms = said_terms(tenant.index_key, asked_for(episode))
     if not terms:
         return None
     tools = tuple(sorted({call.tool for call in episode.calls}))
+    if len(tools) > MAX_TOOLS:
+        return None
     return Example(
         episode=episode.id,
         closed_at=episode.closed_at,

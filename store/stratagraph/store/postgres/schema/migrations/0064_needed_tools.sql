@@ -66,11 +66,14 @@ CREATE TABLE refused_procedure (
 COMMENT ON COLUMN refused_procedure.key IS 'handle key';
 
 ALTER TABLE retrieval ADD COLUMN composed_id uuid, ADD COLUMN composed text,
-  ADD CONSTRAINT retrieval_composed_ck CHECK ((composed_id IS NULL) = (composed IS NULL));
+  ADD COLUMN composed_parts uuid[],
+  ADD CONSTRAINT retrieval_composed_ck CHECK (num_nonnulls(composed_id, composed, composed_parts) IN (0, 3));
 
 COMMENT ON COLUMN retrieval.composed_id IS 'the id of the composed plan that it returned; null without one';
 
 COMMENT ON COLUMN retrieval.composed IS 'that plan''s id as a plan, which names its parts';
+
+COMMENT ON COLUMN retrieval.composed_parts IS 'the records that are its parts';
 
 CREATE INDEX retrieval_composed_ix ON retrieval (tenant, composed_id) WHERE composed_id IS NOT NULL;
 

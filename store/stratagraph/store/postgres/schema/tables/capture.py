@@ -110,12 +110,13 @@ retrieval = Table(
     ),
     Column("composed_id", Uuid, comment="the id of the composed plan that it returned; null without one"),
     Column("composed", Text, comment="that plan's id as a plan, which names its parts"),
+    Column("composed_parts", ARRAY(Uuid), comment="the records that are its parts"),
     CheckConstraint("outcome BETWEEN 1 AND 3", name="outcome"),
     CheckConstraint(
         "num_nonnulls(outcome, reported_at, report_hash, credited, penalized, sequence) IN (0, 6)", name="report"
     ),
     ForeignKeyConstraint(["tenant"], ["tenant.id"]),
-    CheckConstraint("(composed_id IS NULL) = (composed IS NULL)", name="composed"),
+    CheckConstraint("num_nonnulls(composed_id, composed, composed_parts) IN (0, 3)", name="composed"),
     Index("retrieval_at_ix", "at"),
     Index("retrieval_composed_ix", "tenant", "composed_id", postgresql_where=text("composed_id IS NOT NULL")),
     Index(
