@@ -220,8 +220,8 @@ async def test_selection_names_the_missing_condition_and_uses_it_when_given(memo
     assert chosen.name == "fix linker cache on linux"
 
 
-# Entry, counts, state of the word index, names; newest, relations of named entities, similar names; heads; models of the
-# tools that tasks need; one for each of two hops; records, and what was counted of lessons among them.
+# Entry, counts, state of the word index, names; newest, relations of named entities, similar names; heads; models of
+# the tools that tasks need; one for each of two hops; records, and what was counted of lessons among them.
 STATEMENTS, ROUND_TRIPS = 13, 7
 CHANGED, WRITTEN = 1, 2  # further ones: for changed records, and for segments and blocks that are not in memory
 
