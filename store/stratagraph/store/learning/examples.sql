@@ -84,7 +84,7 @@ SELECT key FROM refused_procedure
 WHERE tenant = :tenant AND scope = :scope AND sensitivity = :sensitivity AND key = ANY(CAST(:keys AS bytea[]))
 
 -- find_refused_by_reader --
--- Find in which groups that a caller may read one of the given names was refused, and is not the name of a record again.
+-- Find in which groups that a caller may read one of the given names was refused and is not that of a record again.
 SELECT DISTINCT f.scope, f.sensitivity FROM refused_procedure f
 WHERE f.tenant = :tenant AND f.key = ANY(CAST(:keys AS bytea[]))
   AND (:all_scopes OR f.scope = ANY(CAST(:scopes AS integer[]))) AND f.sensitivity <= :ceiling
