@@ -117,9 +117,10 @@ class ByNeed:
     fit: Mapping[UUID, float] = field(default_factory=dict)
     composed: Composed | None = None
 
-    def improved(self, candidate: Candidate) -> Candidate:
-        """Return the re-ranked version of a candidate."""
-        return next((one for one in self.candidates if one.head.id == candidate.head.id), candidate)
+    def ranked(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Return candidates as they are ranked here; those that are not among them as they are."""
+        known = {one.head.id: one for one in self.candidates}
+        return [known.get(one.head.id, one) for one in found]
 
     def best(self, ranking: Sequence[Scored], request: RetrieveRequest, *, least: float) -> Composed | None:
         """Return the composed plan if it has the `least` strength; None if the one root that is asked for is better."""
@@ -254,7 +255,7 @@ async def _composed(
         (part.record.scope, part.record.sensitivity) for part in parts
     }:
         return None
-    probable = math.exp(sum(math.log(needs.probable[tool]) for tool in needed) / len(needed))
+    probable = math.exp(math.fsum(math.log(needs.probable[tool]) for tool in needed) / len(needed))
     confidence = probable * min(part.record.confidence for part in parts)
     record = composed_record(tenant, parts, confidence=confidence)
     return Composed(record=record, parts=tuple(parts), why=Why())

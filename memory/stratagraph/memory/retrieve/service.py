@@ -262,7 +262,7 @@ class Retrieve:
             caller=caller,
             at=now,
             phrases=phrases,
-            found=[by_need.improved(one) for one in found],
+            found=by_need.ranked(found),
             chosen=chosen,
             wanted=wanted,
             least=least,

@@ -67,7 +67,7 @@ class Needs:
     def likelihood(self, tools: Collection[bytes]) -> float:
         """Return the logarithm of the probability that a task needs just these tools."""
         none, odds = self._odds
-        return none + sum(odds.get(tool, 0.0) for tool in set(tools))
+        return none + math.fsum(odds.get(tool, 0.0) for tool in set(tools))
 
     def score(self, tools: Collection[bytes]) -> float:
         """Return by how much a procedure with these tools fits the task; scores of one task can be compared."""
@@ -78,7 +78,7 @@ class Needs:
     def _odds(self) -> tuple[float, dict[bytes, float]]:
         """The logarithm of the probability that a task needs no tool, and by how much each tool raises it."""
         odds = {tool: math.log(p) - math.log(1.0 - p) for tool, p in self.probable.items()}
-        return sum(math.log(1.0 - p) for p in self.probable.values()), odds
+        return math.fsum(math.log(1.0 - p) for p in self.probable.values()), odds
 
     @cached_property
     def _votes_of(self) -> Mapping[frozenset[bytes], float]:
