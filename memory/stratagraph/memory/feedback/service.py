@@ -92,9 +92,9 @@ class Feedback:
         """Credit the records of a retrieval with its outcome, in one transaction; return what changed.
 
         A composed plan stands for the skills and plans that it was composed of. The retrieval must be the same
-        caller's. Its outcome is reported once: the same report again returns the first
-        one's result, and another one raises IdempotencyMismatch. A retrieval that another process answered a moment ago
-        is waited for, up to WAIT_S seconds. Raises InvalidInput, also for a used record that the retrieval did not
+        caller's. Its outcome is reported once: the same report again returns the first one's result, and another one
+        raises IdempotencyMismatch. A retrieval that another process answered a moment ago is waited for, up to WAIT_S
+        seconds. Raises InvalidInput, also for a used record that the retrieval did not
         return and once RETENTION has passed, RecordNotFound, Forbidden or StoreUnavailable, with nothing changed.
         """
         trust.require(Access.WRITE)

@@ -9,13 +9,14 @@ from uuid import UUID
 
 from stratagraph.memory.plans.composing import derived_id
 from stratagraph.memory.retrieve.candidates import Why
-from stratagraph.memory.retrieve.needed_tools import PROCEDURES, Composed
+from stratagraph.memory.retrieve.needed_tools import Composed
 from stratagraph.memory.retrieve.procedures import Selection
 from stratagraph.memory.retrieve.question import AskedWords
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.times import NamedTime
 from stratagraph.memory.retrieve.weights import HOP
 from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.records.procedures import PROCEDURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +48,7 @@ class Retrieved:
     asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `vector_fallback` is why no vectors
     were searched although there is an embedder. `times` are those that the task names, by which its records were
     ranked. `at` is the past instant that the answer is as of, None for the present. `composed` are the id and the
-    `plan_id` of the root that is a composed plan, None without one, and
-    `parts` the records that it was composed of.
+    `plan_id` of the root that is a composed plan, None without one, and `parts` the records that it was composed of.
     """
 
     id: UUID

@@ -14,10 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from stratagraph.memory.learning.competence.skills import skill_name
 from stratagraph.memory.learning.needs.model import LEAST, NEARNESS, Needs, ToolModel, combined
-from stratagraph.memory.learning.needs.stage import said_terms
-from stratagraph.memory.learning.plans.plan_graphs import plan_id
+from stratagraph.memory.learning.needs.stage import procedure_keys, said_terms
 from stratagraph.memory.learning.procedures.effects import Effect
 from stratagraph.memory.plans.composing import Part, composed_record, may_be_part, parts_for, tools_by_step
 from stratagraph.memory.retrieve.candidates import Candidate, Why
@@ -32,17 +30,16 @@ from stratagraph.memory.retrieve.weights import (
     STRONG_ENOUGH,
     Signal,
 )
-from stratagraph.store.keys.callers import Caller, Tenant
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.learning.examples import ModelVersion, fetch_models, list_models, refused_for, tool_key
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.payloads.procedures import tools_used
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import Connection
-from stratagraph.store.records.handles import handle_key
+from stratagraph.store.records.procedures import PROCEDURES
 from stratagraph.store.records.ranking import Head
 from stratagraph.store.records.reading import Reader
 
-PROCEDURES = (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 FAMILIES = 8  # sets of tools whose skill and plan are looked up, those that fit the task best
 PARTS = 3  # sets of tools that have one needed tool and are looked up for it
 BY_WORDS = 16  # procedures that words have found and that are ranked, the best
@@ -158,12 +155,13 @@ async def ranked_by_need(
     records = await _read(reader, needs, by_words, left_out)
     tools = {id_: tools_used(record.payload or {}, record.type) for id_, record in records.items()}
     keys = {name: tool_key(reader.caller.tenant, name) for names in tools.values() for name in names}
+    hashed = {id_: frozenset(keys[name] for name in names) for id_, names in tools.items()}
     scores = {
-        id_: needs.score({keys[name] for name in tools[id_]}) + math.log(max(LEAST, record.confidence))
+        id_: needs.score(hashed[id_]) + math.log(max(LEAST, record.confidence))
         for id_, record in records.items()
         if record.learned_tools is not None and record.type in wanted_types
     }
-    composed = await _composed(reader, needs, records, keys) if MemoryType.PLAN_GRAPH in wanted_types else None
+    composed = await _composed(reader, needs, records, keys, hashed) if MemoryType.PLAN_GRAPH in wanted_types else None
     if not scores and composed is None:
         return ByNeed(candidates=candidates)
     top = max(scores.values(), default=0.0)
@@ -222,9 +220,15 @@ def _needed(needs: Needs) -> frozenset[bytes]:
 
 
 async def _composed(
-    reader: Reader, needs: Needs, records: Mapping[UUID, MemoryRecord], keys: Mapping[str, bytes]
+    reader: Reader,
+    needs: Needs,
+    records: Mapping[UUID, MemoryRecord],
+    keys: Mapping[str, bytes],
+    hashed: Mapping[UUID, frozenset[bytes]],
 ) -> Composed | None:
     """Return a plan composed of known procedures; None where one of them is as good, or a needed tool is in none.
+
+    `keys` are those of tools by their names, and `hashed` those of the tools of each record.
 
     Tools that change state decide: a plan of others alone is no answer to a task, however probable these are. A set of
     tools whose learned skill or plan was retracted is not composed again of parts of its group.
@@ -233,23 +237,20 @@ async def _composed(
     needed = _needed(needs)
     if not needed <= names.keys():
         return None
-    known = [frozenset(keys[name] for name in tools_used(one.payload or {}, one.type)) for one in records.values()]
-    likelihood = needs.likelihood(needed)
-    if needed in known or max(map(needs.likelihood, known), default=-math.inf) >= likelihood + FITS:
+    best_known = max(map(needs.likelihood, hashed.values()), default=-math.inf)
+    if needed in hashed.values() or best_known >= needs.likelihood(needed) + FITS:
         return None
     acting = {name for record in records.values() if may_be_part(record) for name in _acting(record)}
     if not any(keys.get(name) in needed for name in acting):
         return None
     tenant = reader.caller.tenant
     # The parts that succeeded for tasks like this come first.
-    ranked = sorted(
-        records.values(),
-        key=lambda one: (-needs.score({keys[name] for name in tools_used(one.payload or {}, one.type)}), one.id),
-    )
-    parts = parts_for([names[one] for one in needed], [one for one in ranked if may_be_part(one)])
+    ranked = sorted(records.values(), key=lambda one: (-needs.score(hashed[one.id]), one.id))
+    wanted = tuple(names[one] for one in needed)
+    parts = parts_for(wanted, [one for one in ranked if may_be_part(one)])
     if not parts:
         return None
-    refused = await refused_for(reader.connection, reader.caller, _handles(tenant, [names[one] for one in needed]))
+    refused = await refused_for(reader.connection, reader.caller, procedure_keys(tenant, wanted))
     scopes = await reader.directory.scope_names({scope for scope, _ in refused})
     if {(scopes[scope], level) for scope, level in refused} & {
         (part.record.scope, part.record.sensitivity) for part in parts
@@ -271,15 +272,6 @@ def _acting(record: MemoryRecord) -> set[str]:
         for step, tool in zip(steps, tools_by_step(record), strict=True)
         if tool is not None and step.get("effect") not in passive
     }
-
-
-def _handles(tenant: Tenant, tools: Sequence[str]) -> list[bytes]:
-    """Return the handle keys of the skill and the plan with these tools."""
-    names = tuple(sorted(tools))
-    return [
-        handle_key(tenant, MemoryType.COMPETENCE, skill_name(names)),
-        handle_key(tenant, MemoryType.PLAN_GRAPH, plan_id(names)),
-    ]
 
 
 def _head(record: MemoryRecord) -> Head:

@@ -14,8 +14,8 @@ from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.procedures import tools_used
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.records.procedures import PROCEDURES
 
-_PROCEDURES = (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 THRESHOLD = 0.7  # least confidence of a choice; below it the caller is asked for more context
 RECENCY_HALF_LIFE_S = 30 * 86_400.0
 UNKNOWN_RATE = 0.5  # success rate of a procedure that was never tried
@@ -67,7 +67,7 @@ def select(
     `context` maps keys of conditions to their present values. `fit` is how well the task fits those that a learned
     record was learned from, from 0 to 1, by id.
     """
-    procedures = [record for record in records if record.type in _PROCEDURES and not record.redacted]
+    procedures = [record for record in records if record.type in PROCEDURES and not record.redacted]
     if not procedures:
         return None
     given = context or {}

@@ -18,7 +18,7 @@ from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import Outcome, Sensitivity
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 
 EXAMPLES = 1_000  # of a group, of which a model is made, the newest
 KEPT_EXAMPLES = 2 * EXAMPLES  # that are stored, the newest: some of them may be undone
@@ -56,6 +56,11 @@ def tool_key(tenant: Tenant, tool: str) -> bytes:
     return keyed_hash(tenant.index_key, "needed tool", tool.encode())[:KEY_BYTES]
 
 
+def split_keys(joined: bytes, size: int = KEY_BYTES) -> tuple[bytes, ...]:
+    """Return the keys of `size` bytes that were joined."""
+    return tuple(joined[at : at + size] for at in range(0, len(joined), size))
+
+
 async def store_examples(connection: AsyncConnection, group: Group, run_id: UUID, examples: Sequence[Example]) -> None:
     """Store examples of a run, in place of those of the same episodes; delete all but the newest of the group."""
     if not examples:
@@ -87,7 +92,7 @@ async def fetch_examples(connection: AsyncConnection, group: Group) -> list[Exam
             outcome=Outcome(row["outcome"]),
             skill=bytes(row["skill"]),
             plan=bytes(row["plan"]),
-            tools=_keys(bytes(row["tools"])),
+            tools=split_keys(bytes(row["tools"])),
             terms=tuple(array("i", bytes(row["terms"]))),
             counts=tuple(array("h", bytes(row["counts"]))),
         )
@@ -119,8 +124,7 @@ async def store_model(connection: AsyncConnection, group: Group, model: bytes | 
 async def list_models(connection: AsyncConnection, caller: Caller) -> list[ModelVersion]:
     """Return the newest MODELS models that a caller may read."""
     rows = await fetch(connection, "list_tool_models", **caller.parameters(), most=MODELS)
-    tenant = caller.tenant.id
-    return [ModelVersion(Group(tenant, row["scope"], Sensitivity(row["sensitivity"])), row["version"]) for row in rows]
+    return [_version(caller.tenant, row) for row in rows]
 
 
 async def fetch_models(
@@ -136,12 +140,7 @@ async def fetch_models(
         of_scopes=[one.scope for one in groups],
         levels=[int(one.sensitivity) for one in groups],
     )
-    return {
-        ModelVersion(Group(tenant.id, row["scope"], Sensitivity(row["sensitivity"])), row["version"]): bytes(
-            row["model"]
-        )
-        for row in rows
-    }
+    return {_version(tenant, row): bytes(row["model"]) for row in rows}
 
 
 async def note_refused(connection: AsyncConnection, tenant: Tenant, records: Collection[UUID]) -> None:
@@ -174,5 +173,5 @@ def _group(group: Group) -> dict[str, int]:
     return {"tenant": group.tenant, "scope": group.scope, "sensitivity": int(group.sensitivity)}
 
 
-def _keys(joined: bytes) -> tuple[bytes, ...]:
-    return tuple(joined[at : at + KEY_BYTES] for at in range(0, len(joined), KEY_BYTES))
+def _version(tenant: Tenant, row: Row) -> ModelVersion:
+    return ModelVersion(Group(tenant.id, row["scope"], Sensitivity(row["sensitivity"])), row["version"])

@@ -75,7 +75,7 @@ async def begin_run(
 async def finish_run(connection: AsyncConnection, id_: UUID, *, at: datetime) -> None:
     """Mark a run, and its reports in all groups, as finished."""
     await run(connection, "finish_run", id=id_)
-    await run(connection, "finish_reports", id=id_, at=at)
+    await run(connection, "finish_reports", id=id_, at=at, of_tenant=None)
 
 
 async def end_soon_run(connection: AsyncConnection, id_: UUID, *, at: datetime, tenant: int | None = None) -> None:
@@ -84,7 +84,7 @@ async def end_soon_run(connection: AsyncConnection, id_: UUID, *, at: datetime, 
     With `tenant`, it ends only where the tenant has a report of it, and only that tenant's reports are finished.
     """
     if await run(connection, "end_soon_run", id=id_, of_tenant=tenant):
-        await run(connection, "finish_reports_of", id=id_, at=at, of_tenant=tenant)
+        await run(connection, "finish_reports", id=id_, at=at, of_tenant=tenant)
 
 
 async def finish_soon_reports(connection: AsyncConnection, *, at: datetime) -> None:

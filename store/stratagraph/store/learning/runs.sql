@@ -28,10 +28,6 @@ WHERE tenant = :tenant AND run = :run AND scope = :scope AND sensitivity = :sens
 DELETE FROM learning_run WHERE id = :id
 
 -- finish_reports --
--- Mark the reports of a run as finished.
-UPDATE learning_report SET finished_at = :at WHERE run = :id AND finished_at IS NULL
-
--- finish_reports_of --
 -- Mark the reports of a run as finished, with :of_tenant only those of that tenant.
 UPDATE learning_report SET finished_at = :at
 WHERE run = :id AND finished_at IS NULL AND (CAST(:of_tenant AS bigint) IS NULL OR tenant = :of_tenant)

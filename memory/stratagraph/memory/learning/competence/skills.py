@@ -9,13 +9,13 @@ from stratagraph.memory.learning.plans.shapes import ordered_steps
 from stratagraph.memory.learning.procedures.arguments import Argument, schema_of
 from stratagraph.memory.learning.procedures.confidence import wilson_interval
 from stratagraph.memory.learning.procedures.effects import Effect
+from stratagraph.memory.learning.procedures.errors import SHOWN_FAILURES
 from stratagraph.memory.learning.procedures.guidance import guidance_of
 from stratagraph.memory.learning.procedures.naming import described, signature, triggers_of
 from stratagraph.memory.learning.procedures.observation import Observation
 from stratagraph.memory.learning.procedures.reported import Reported
 
 MIN_SUCCESSES = 2  # successes that a set of tools needs to become a skill
-SHOWN_FAILURES = 12  # failure modes and fallbacks of one skill, the most frequent
 
 
 def skill_name(tools: tuple[str, ...]) -> str:

@@ -21,7 +21,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stratagraph.store.learning.examples import KEY_BYTES, Example
+from stratagraph.store.learning.examples import Example, split_keys
 from stratagraph.store.model.enums import Outcome
 
 # What set these values is in benchmarks/README.md, Learning.
@@ -101,9 +101,9 @@ class ToolModel:
         self._mean: Floats = arrays["mean"]  # share of the examples that used each tool, by their weights
         self._family: Numbers = arrays["family"]  # of each example
         self._vote: Floats = arrays["vote"]  # weight of each example, by its outcome
-        self._tools = _split(arrays["tools"].tobytes(), KEY_BYTES)
+        self._tools = split_keys(arrays["tools"].tobytes())
         uses: NDArray[np.bool_] = arrays["uses"]  # families by tools
-        keys = zip(_split(arrays["skills"].tobytes(), 32), _split(arrays["plans"].tobytes(), 32), strict=True)
+        keys = zip(split_keys(arrays["skills"].tobytes(), 32), split_keys(arrays["plans"].tobytes(), 32), strict=True)
         self._families = [
             Family(frozenset(self._tools[at] for at in np.flatnonzero(row)), skill, plan)
             for row, (skill, plan) in zip(uses, keys, strict=True)
@@ -276,7 +276,3 @@ def _weights(inverse: NDArray[Any], used: NDArray[Any], votes: Floats) -> NDArra
     raised = float((votes @ (by_others * used)).sum()) / explained if explained > 0.0 else 1.0
     raised_weights: NDArray[Any] = weights * min(MOST_RAISED, max(1.0, raised))
     return raised_weights
-
-
-def _split(joined: bytes, size: int) -> list[bytes]:
-    return [joined[at : at + size] for at in range(0, len(joined), size)]

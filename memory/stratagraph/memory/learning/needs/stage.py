@@ -82,15 +82,24 @@ def example_of(tenant: Tenant, episode: Episode) -> Example | None:
     tools = tuple(sorted({call.tool for call in episode.calls}))
     if len(tools) > MAX_TOOLS:
         return None
+    skill, plan = procedure_keys(tenant, tools)
     return Example(
         episode=episode.id,
         closed_at=episode.closed_at,
         outcome=Outcome[episode.outcome.upper()],
-        skill=handle_key(tenant, MemoryType.COMPETENCE, skill_name(tools)),
-        plan=handle_key(tenant, MemoryType.PLAN_GRAPH, plan_id(tools)),
+        skill=skill,
+        plan=plan,
         tools=tuple(sorted(tool_key(tenant, tool) for tool in tools)),
         terms=tuple(terms),
         counts=tuple(min(count, _MOST_COUNTED) for count in terms.values()),
+    )
+
+
+def procedure_keys(tenant: Tenant, tools: tuple[str, ...]) -> tuple[bytes, bytes]:
+    """Return the handle keys of the skill and of the plan with these tools."""
+    return (
+        handle_key(tenant, MemoryType.COMPETENCE, skill_name(tools)),
+        handle_key(tenant, MemoryType.PLAN_GRAPH, plan_id(tools)),
     )
 
 

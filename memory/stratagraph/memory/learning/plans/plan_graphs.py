@@ -9,6 +9,7 @@ from stratagraph.memory.learning.plans.canonical import canonical
 from stratagraph.memory.learning.plans.shapes import Shape, branches_of, critical_path, shape_of
 from stratagraph.memory.learning.procedures.arguments import SAID, main_origin, schema_of
 from stratagraph.memory.learning.procedures.effects import Effect
+from stratagraph.memory.learning.procedures.errors import SHOWN_FAILURES
 from stratagraph.memory.learning.procedures.guidance import guidance_of
 from stratagraph.memory.learning.procedures.naming import conditions_of, described, signature, triggers_of
 from stratagraph.memory.learning.procedures.observation import Observation
@@ -17,7 +18,6 @@ from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN
 
 LEAST_CALLS = 3  # of an episode whose tool graph is a plan; shorter ones are skills only
 MAX_INTENT = 200  # characters
-SHOWN_FAILURES = 12  # failure modes and fallbacks of one plan, the most frequent
 
 
 def plan_id(tools: tuple[str, ...]) -> str:

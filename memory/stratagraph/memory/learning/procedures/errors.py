@@ -10,6 +10,7 @@ import orjson
 
 from stratagraph.memory.learning.episode import Episode, ToolCall
 
+SHOWN_FAILURES = 12  # failure modes and fallbacks of one skill or plan, the most frequent
 MAX_ERROR = 160  # characters of an error's text
 _VARIABLE = re.compile(r"\S*\d\S*")
 

@@ -14,7 +14,7 @@ _MOST_NAMED = 6  # values that a question names
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_A-Za-z0-9]+")
 
 
-def asked_for(arguments: Mapping[str, Argument]) -> list[dict[str, str]]:
+def questions_for(arguments: Mapping[str, Argument]) -> list[dict[str, str]]:
     """Return the arguments that mostly came from the user's words, each with the question that asks for it.
 
     Where only a few values were ever seen, the question names them.
@@ -58,5 +58,5 @@ def guidance_of(
     tool: str, arguments: Mapping[str, Argument], earlier: Sequence[str], effects: Mapping[str, Effect]
 ) -> dict[str, Any]:
     """Return the keys `ask` and `check` of a step, those that have anything."""
-    found = {"ask": asked_for(arguments), "check": checks_before(tool, arguments, earlier, effects)}
+    found = {"ask": questions_for(arguments), "check": checks_before(tool, arguments, earlier, effects)}
     return {key: value for key, value in found.items() if value}
