@@ -1,6 +1,7 @@
 -- claim_texts --
 -- Lease the text that has waited longest, or with :newest shortest, is due at :due, and is of no tenant of :spent.
--- With :newest it was queued since :since. With it the other texts of its episode are leased that may be read now, at most :most, of about :characters together.
+-- With :newest it was queued since :since. With it the other texts of its episode are leased that may be read now, at
+-- most :most, of about :characters together.
 -- A text that failed with others, or over which a process died, is leased alone.
 WITH oldest AS (
   SELECT x.*, length(r.text) AS size FROM extraction x JOIN record r ON r.tenant = x.tenant AND r.id = x.record
@@ -8,7 +9,8 @@ WITH oldest AS (
   ORDER BY x.next_try_at, x.queued_at, x.tenant, x.record LIMIT 1 FOR UPDATE OF x SKIP LOCKED
 ), newest AS (
   SELECT x.*, length(r.text) AS size FROM extraction x JOIN record r ON r.tenant = x.tenant AND r.id = x.record
-  WHERE :newest AND x.queued_at >= :since AND x.next_try_at >= :since AND {claimable} AND x.next_try_at <= :due AND x.tenant <> ALL(CAST(:spent AS bigint[]))
+  WHERE :newest AND x.queued_at >= :since AND x.next_try_at >= :since AND {claimable} AND x.next_try_at <= :due
+    AND x.tenant <> ALL(CAST(:spent AS bigint[]))
   ORDER BY x.next_try_at DESC, x.queued_at DESC LIMIT 1 FOR UPDATE OF x SKIP LOCKED
 ), head AS (
   SELECT * FROM oldest UNION ALL SELECT * FROM newest
