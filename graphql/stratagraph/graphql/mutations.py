@@ -76,6 +76,7 @@ class Mutation(LessonMutations):
         input: Annotated[CaptureMemoryInput, strawberry.argument(description="The memory to store.")],  # noqa: A002
     ) -> CaptureMemoryResult:
         context = info.context
+        context.record.touch(1)
         captured = await context.services.capture.capture(context.trust, [input.as_request()])
         return CaptureMemorySuccess(captured=captured[0])
 
@@ -86,6 +87,7 @@ class Mutation(LessonMutations):
         input: Annotated[CaptureMemoriesInput, strawberry.argument(description="The memories to store.")],  # noqa: A002
     ) -> CaptureMemoriesResult:
         context = info.context
+        context.record.touch(len(input.items))
         captured = await context.services.capture.capture(
             context.trust, [item.as_request() for item in input.items], batch=True
         )
@@ -246,4 +248,6 @@ class Mutation(LessonMutations):
     ) -> EraseResult:
         context = info.context
         request = request_of(input.as_request, Erase.check_fields)
+        if request.record_id is not None:
+            context.record.touch(1, request.record_id)
         return EraseSuccess.of(await context.services.erasure.erase(context.trust, request))

@@ -54,6 +54,7 @@ class RecordQueries:
     ) -> RetrieveGraphResult:
         context = info.context
         found = await context.services.retrieve.retrieve(context.trust, input.as_request())
+        context.record.touch(len(found.nodes))
         return RetrieveGraphSuccess.of(found, context.narrowed(input.scopes, input.max_sensitivity))
 
     @strawberry.field(
@@ -91,7 +92,9 @@ class RecordQueries:
         ] = None,
     ) -> MemoryRecord | None:
         context = info.context
-        found = await context.services.lookup.record(context.trust, record_uuid(id), as_of=as_of, valid_at=valid_at)
+        wanted = record_uuid(id)
+        found = await context.services.lookup.record(context.trust, wanted, as_of=as_of, valid_at=valid_at)
+        context.record.touch(0 if found is None else 1, wanted)
         if found is None:
             return None
         events = len((found.payload or {}).get("timeline") or ())
@@ -157,6 +160,7 @@ class RecordQueries:
             first=DEFAULT_PAGE if first is None else first,
             after=after,
         )
+        context.record.touch(len(page.records))
         return RecordConnection(
             nodes=[MemoryRecord.of(record) for record in page.records],
             page_info=PageInfo(has_next_page=page.has_next, end_cursor=page.end_cursor),
@@ -180,6 +184,7 @@ class RecordQueries:
         found = await context.services.lookup.entities(
             context.trust, name, scope=scope, first=DEFAULT_ENTITIES if first is None else first
         )
+        context.record.touch(len(found))
         return [MemoryRecord.of(record) for record in found]
 
     @strawberry.field(
