@@ -31,12 +31,13 @@ install: $(VENV)/.installed  ## create .venv with the package and the developmen
 run: install  ## run the service with its own Postgres on 127.0.0.1:8000
 	@exec $(BIN)/stratagraph serve
 
-check: install  ## check formatting, lint, types, imports between packages, and layout (about a minute)
+check: install  ## check formatting, lint, types, imports between packages, layout, and that the schema breaks no client (about a minute)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q --noconftest tests/unit/test_layout.py
+	$(BIN)/stratagraph schema --since releases --check
 
 test: check  ## check, then run the test suite on a real Postgres and a real Neo4j
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup
@@ -50,8 +51,9 @@ format: install  ## format the code, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-schema: install  ## regenerate schema.graphql
+schema: install  ## regenerate schema.graphql, and the page of its changes
 	$(BIN)/stratagraph schema > schema.graphql
+	$(BIN)/stratagraph schema --since releases > docs/schema-changes.md
 
 bench: install  ## run all benchmarks; each prints one JSON document
 	@for b in benchmarks/bench_*.py; do $(BIN)/python $$b || exit 1; done

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import strawberry
-from graphql import GraphQLError
+from graphql import GraphQLError, lexicographic_sort_schema, print_schema
+from graphql import build_schema as parsed_schema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.execution import ExecutionContext
 
@@ -48,5 +49,7 @@ def build_schema() -> Schema:
 
 
 def sdl() -> str:
-    """Return the schema in its definition language, as committed in `schema.graphql`."""
-    return build_schema().as_str() + "\n"
+    """Return the schema in its definition language, as committed in `schema.graphql`: sorted, so that a change of it
+    shows as a change of these lines only.
+    """
+    return print_schema(lexicographic_sort_schema(parsed_schema(build_schema().as_str()))) + "\n"
