@@ -62,7 +62,7 @@ clients/python/.venv/.installed: clients/python/requirements.lock
 	@touch $@
 
 clients/typescript/node_modules/.installed: clients/typescript/package-lock.json
-	@if node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' 2>/dev/null; then \
+	@if node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null; then \
 	  cd clients/typescript && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/.installed; \
 	else echo "The TypeScript client is left out: it needs Node.js 20 or newer."; fi
 
