@@ -106,9 +106,13 @@ class Fuzz:
     def _is_wild(self) -> bool:
         return self.random.random() < self.wildness
 
+    def calm(self) -> None:
+        """Choose anew how many values of the next request are wild."""
+        self.wildness = self.random.choice(WILDNESS)
+
     def request(self) -> tuple[bool, str, bytes]:
         """Return whether the request is a mutation, the name of its field, and a body."""
-        self.wildness = self.random.choice(WILDNESS)
+        self.calm()
         is_mutation = self.random.random() < 0.6
         root = self.schema.mutation_type if is_mutation else self.schema.query_type
         assert root is not None
@@ -122,13 +126,17 @@ class Fuzz:
                 continue
             declared.append(f"${argument}: {definition.type}")
             given.append(f"{argument}: ${argument}")
-            variables[argument] = self._capture(name, self.value(argument, definition))
+            variables[argument] = self.argument(name, argument, definition)
         head = "mutation" if is_mutation else "query"
         head += f"({', '.join(declared)})" if declared else ""
         field_text = name + (f"({', '.join(given)})" if given else "")
         document = f"{head} {{ {field_text} {self.selection(get_named_type(made.type), 2)} }}"
         body = json.dumps({"query": document, "variables": variables})
         return self._spoilt(body.encode()) if self.random.random() < 0.02 else body.encode()
+
+    def argument(self, name: str, argument: str, definition: GraphQLArgument) -> Any:
+        """Return a value of an argument of the field `name`."""
+        return self._capture(name, self.value(argument, definition))
 
     def _spoilt(self, body: bytes) -> bytes:
         """Return the body with a few bytes changed, cut off or repeated."""
