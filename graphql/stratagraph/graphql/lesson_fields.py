@@ -7,6 +7,7 @@ from typing import Annotated
 import strawberry
 
 from stratagraph.graphql.context import Info
+from stratagraph.graphql.revising import revised
 from stratagraph.graphql.types.enums import Window
 from stratagraph.graphql.types.lessons import (
     CreditLessonsInput,
@@ -20,7 +21,7 @@ from stratagraph.graphql.types.lessons import (
     VerifyLessonInput,
 )
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
+from stratagraph.graphql.types.revision import RevisionResult
 from stratagraph.memory.lessons.playbook import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
 from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.lessons.utility import KEPT
@@ -171,8 +172,7 @@ class LessonMutations:
         info: Info,
         input: Annotated[VerifyLessonInput, strawberry.argument(description="The lesson, and the result.")],  # noqa: A002
     ) -> RevisionResult:
-        context = info.context
-        return RevisionSuccess.of(await context.services.revision.revise(context.trust, input.as_request()))
+        return await revised(info, input)
 
     @strawberry.mutation(description="Remove a lesson that is wrong: it is retracted, and stays as history.")
     async def remove_lesson(
@@ -180,8 +180,7 @@ class LessonMutations:
         info: Info,
         input: Annotated[RemoveLessonInput, strawberry.argument(description="The lesson, and the reason.")],  # noqa: A002
     ) -> RevisionResult:
-        context = info.context
-        return RevisionSuccess.of(await context.services.revision.revise(context.trust, input.as_request()))
+        return await revised(info, input)
 
     @strawberry.mutation(
         description="Count as helpful, each once, the lessons that `playbook` recently returned to this"

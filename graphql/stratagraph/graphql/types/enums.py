@@ -64,6 +64,11 @@ class ErrorCode(Enum):
     DELETION_FORBIDDEN = "DELETION_FORBIDDEN"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
     UNAVAILABLE = "UNAVAILABLE"
+    RATE_LIMITED = "RATE_LIMITED"
+    DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    ARTIFACT_DAMAGED = "ARTIFACT_DAMAGED"
+    INTERNAL = "INTERNAL"
 
 
 def _register(enum: type[E], description: str, values: Mapping[E, str], *, name: str | None = None) -> None:
@@ -271,6 +276,11 @@ _register(
         ErrorCode.DELETION_FORBIDDEN: "The record's deletion policy is NEVER.",
         ErrorCode.LIMIT_EXCEEDED: "The request is over a size limit; send less.",
         ErrorCode.UNAVAILABLE: "The database cannot be reached or is too busy; retry with back-off.",
+        ErrorCode.RATE_LIMITED: "The credential has used up its share; wait `retryAfter` seconds.",
+        ErrorCode.DEADLINE_EXCEEDED: "The operation did not end in time and was stopped; ask for less, or try again.",
+        ErrorCode.UNAUTHENTICATED: "No valid credential was sent.",
+        ErrorCode.ARTIFACT_DAMAGED: "The stored bytes do not match their hash; upload the artifact again.",
+        ErrorCode.INTERNAL: "A defect of the service; the server log has it under `extensions.reference`.",
     },
 )
 

@@ -9,18 +9,10 @@ from uuid import UUID
 
 import strawberry
 
+from stratagraph.graphql.arguments import given_id
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Sensitivity
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.receipts import CaptureReceipt
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.revision_inputs import EXPECTED, KEY, RATIONALE
@@ -38,7 +30,6 @@ from stratagraph.memory.lessons.request import (
 from stratagraph.memory.lessons.service import DEFAULT_CREDITED_S, MAX_CREDITED_S, LearnedLesson
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_HIT_RATE, STALE_RETRIEVALS
 from stratagraph.memory.revise.request import RemoveLesson, VerifyLesson
-from stratagraph.store.model.ids import parse_id
 
 _LESSON_ID = "Id of the lesson, a UUID."
 _TEXT = f"at most {MAX_TEXT:,} characters."
@@ -158,15 +149,7 @@ class LearnLessonSuccess:
 
 
 LearnLessonResult = Annotated[
-    LearnLessonSuccess
-    | InvalidInput
-    | Forbidden
-    | NotFound
-    | IdempotencyMismatch
-    | ConditionsOverlap
-    | EvidenceRequired
-    | EpisodicImmutable
-    | Unavailable,
+    LearnLessonSuccess | Refusal,
     strawberry.union("LearnLessonResult", description="Result of learning a lesson, or the error that refused it."),
 ]
 
@@ -183,7 +166,7 @@ class VerifyLessonInput:
 
     def as_request(self) -> VerifyLesson:
         return VerifyLesson(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            record_id=given_id(self.record_id, path=["recordId"]),
             verified=self.verified,
             rationale=self.rationale,
             expected_version=self.expected_version,
@@ -200,7 +183,7 @@ class RemoveLessonInput:
 
     def as_request(self) -> RemoveLesson:
         return RemoveLesson(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            record_id=given_id(self.record_id, path=["recordId"]),
             rationale=self.rationale,
             expected_version=self.expected_version,
             idempotency_key=self.idempotency_key,
@@ -244,7 +227,7 @@ class LessonsChanged:
 
 
 LessonsResult = Annotated[
-    LessonsChanged | InvalidInput | Forbidden | Unavailable,
+    LessonsChanged | Refusal,
     strawberry.union("LessonsResult", description="The lessons that were changed, or the error that refused it."),
 ]
 

@@ -6,13 +6,12 @@ from typing import Annotated, Self
 
 import strawberry
 
-from stratagraph.graphql.arguments import record_uuid
+from stratagraph.graphql.arguments import given_id, record_uuid
 from stratagraph.graphql.types.enums import Outcome
-from stratagraph.graphql.types.errors import Forbidden, IdempotencyMismatch, InvalidInput, NotFound, Unavailable
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.memory.feedback.request import MAX_LATENCY_MS, MAX_STEPS, MAX_USED, OutcomeReport, StepOutcome
 from stratagraph.memory.feedback.salience import FAILED, FLOOR, UNUSED
 from stratagraph.memory.feedback.service import Credited
-from stratagraph.store.model.ids import parse_id
 from stratagraph.store.search.retrievals import RETENTION
 
 
@@ -48,11 +47,13 @@ class ReportOutcomeInput:
         return OutcomeReport(
             retrieval=record_uuid(self.retrieval_id, "retrievalId"),
             outcome=self.outcome,
-            used=tuple(record_uuid(id_, "usedRecordIds") for id_ in self.used_record_ids),
+            used=tuple(
+                given_id(id_, path=["usedRecordIds", str(index)]) for index, id_ in enumerate(self.used_record_ids)
+            ),
             latency_ms=self.latency_ms,
             steps=tuple(
                 StepOutcome(
-                    record=parse_id(step.record_id, path=["steps", str(position), "recordId"]),
+                    record=given_id(step.record_id, path=["steps", str(position), "recordId"]),
                     step=step.step_id,
                     outcome=step.outcome,
                 )
@@ -95,6 +96,6 @@ class ReportOutcomeSuccess:
 
 
 ReportOutcomeResult = Annotated[
-    ReportOutcomeSuccess | InvalidInput | NotFound | Forbidden | IdempotencyMismatch | Unavailable,
+    ReportOutcomeSuccess | Refusal,
     strawberry.union("ReportOutcomeResult", description="Result of a report, or the error that refused it."),
 ]

@@ -6,18 +6,7 @@ from typing import Annotated, Self
 
 import strawberry
 
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    DeletionForbidden,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-    VersionConflict,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.receipts import CaptureReceipt
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
@@ -61,16 +50,6 @@ class RevisionSuccess:
 
 
 RevisionResult = Annotated[
-    RevisionSuccess
-    | VersionConflict
-    | EpisodicImmutable
-    | EvidenceRequired
-    | ConditionsOverlap
-    | NotFound
-    | Forbidden
-    | InvalidInput
-    | IdempotencyMismatch
-    | DeletionForbidden
-    | Unavailable,
+    RevisionSuccess | Refusal,
     strawberry.union("RevisionResult", description="Result of a revision, or the error that refused it."),
 ]

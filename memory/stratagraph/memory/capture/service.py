@@ -21,7 +21,7 @@ from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.naming import resolve_names
 from stratagraph.memory.capture.new_records import draft_terms
 from stratagraph.memory.capture.policy import Policy
-from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked, refuse_learned_by
+from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, check_fields, refuse_learned_by
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
 from stratagraph.memory.capture.sharing import SharedTransactions
 from stratagraph.memory.capture.slots import lock_slots_of_facts
@@ -44,6 +44,7 @@ from stratagraph.store.model.errors import (
     StratagraphError,
 )
 from stratagraph.store.model.payloads.procedures import refuse_computed
+from stratagraph.store.model.problems import COLLECTED, Problems
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.postgres.database import Database
@@ -215,25 +216,45 @@ class Capture:
         `now` is the time of a request without a timestamp.
         """
         drafts: list[Draft] = []
+        problems = Problems()
         for position, request in enumerate(requests):
             try:
-                draft = classify(checked(request, now), position, now)
-                refuse_computed(draft.payload, draft.type, path=["content"])
-                refuse_learned_by(request.source)
-                self._policy.apply(draft, caller.trust)
-                hidden = hide_secrets(draft, caller.tenant)
-                if not is_outcome(draft):
-                    caption(draft)
-                interpret(draft)
-                keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=caller.trust.ceiling)
-                if len(draft.text) > LONG_TEXT:
-                    draft.terms = draft_terms(caller.tenant, draft)
+                draft = self._draft(caller, request, position, now=now)
+            except COLLECTED as error:
+                problems.add(at_item(error, position) if batch else error)
+                if problems.is_full:
+                    break
+                continue
             except StratagraphError as error:
+                problems.refuse()  # of the items before this one
                 if batch:
                     raise at_item(error, position) from error
                 raise
             drafts.append(draft)
+        problems.refuse()
         return drafts
+
+    def _draft(self, caller: Caller, request: CaptureRequest, position: int, *, now: datetime) -> Draft:
+        """Return the draft of one request. Raises InvalidInput with the problems of all its fields."""
+        problems = Problems()
+        valid = check_fields(request, now, problems)
+        if problems.concern("content", "context", "timestamp"):
+            problems.refuse()
+        with problems:
+            draft = classify(valid, position, now)
+            refuse_computed(draft.payload, draft.type, path=["content"])
+        with problems:
+            refuse_learned_by(request.source)
+        problems.refuse()
+        self._policy.apply(draft, caller.trust)
+        hidden = hide_secrets(draft, caller.tenant)
+        if not is_outcome(draft):
+            caption(draft)
+        interpret(draft)
+        keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=caller.trust.ceiling)
+        if len(draft.text) > LONG_TEXT:
+            draft.terms = draft_terms(caller.tenant, draft)
+        return draft
 
     async def _persist(
         self, caller: Caller, drafts: list[Draft], keys: list[RequestKey], *, batch: bool, restore_erased: bool
