@@ -109,6 +109,13 @@ def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -
     return work
 
 
+def _records(arguments: Arguments) -> Work:
+    first = arguments.number("first", 50, 1, MAX_PAGE)
+    # A filter, and an order without an index, look at more records than are returned.
+    points = 4 + 0.5 * first + (8 if arguments.given("filter") or arguments.given("order") else 0)
+    return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
+
+
 def _duplicates(arguments: Arguments) -> Work:
     first = arguments.number("first", 50, 1, MAX_PAGE)
     return Work(4 + first, {"nodes": first, "records": 2, "evidence": 4})
@@ -169,7 +176,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "record": _fixed(5),
     "history": _page("nodes", 50),
     "auditLog": _page("nodes", 50),
-    "records": _page("nodes", 50),
+    "records": _records,
     "entities": _page("entities", 20),
     "planGraph": _fixed(10, steps=100, links=200),
     "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
@@ -237,6 +244,7 @@ NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "payload"): Nested(0.2),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
+    ("RecordConnection", "totalCount"): Nested(20),
     ("__Schema", "types"): Nested(0, 150),
     ("__Schema", "directives"): Nested(0, 10),
 }

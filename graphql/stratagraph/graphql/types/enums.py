@@ -23,6 +23,7 @@ from stratagraph.store.model.enums import (
     Sensitivity,
     SourceKind,
 )
+from stratagraph.store.records.listing import ListOrder
 
 E = TypeVar("E", bound=Enum)
 
@@ -254,6 +255,23 @@ _register(
     name="LessonWindow",
 )
 _register(
+    ListOrder,
+    "Order of a list of records; those of equal place are in the order of their ids.",
+    {
+        ListOrder.CREATED_DESC: "The newest first.",
+        ListOrder.CREATED_ASC: "The oldest first.",
+        ListOrder.UPDATED_DESC: "The last changed first.",
+        ListOrder.UPDATED_ASC: "The last changed last.",
+        ListOrder.OCCURRED_DESC: "The last that happened first.",
+        ListOrder.OCCURRED_ASC: "The last that happened last.",
+        ListOrder.SALIENCE_DESC: "The most salient first, at the instant of the first page.",
+        ListOrder.SALIENCE_ASC: "The least salient first, at the instant of the first page.",
+        ListOrder.NAME_ASC: "By name, ignoring case and accents; redacted records last.",
+        ListOrder.NAME_DESC: "By name backwards; redacted records first.",
+    },
+    name="RecordOrder",
+)
+_register(
     PlanLinkKind,
     "Kind of dependency between two steps of a plan.",
     {
@@ -291,6 +309,7 @@ __all__ = [
     "DeletionPolicy",
     "Engine",
     "ErrorCode",
+    "ListOrder",
     "MemoryType",
     "Outcome",
     "PlanLinkKind",
