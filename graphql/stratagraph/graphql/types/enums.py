@@ -12,6 +12,7 @@ from strawberry.types.enum import has_enum_definition
 from stratagraph.memory.lessons.windows import Window
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
+from stratagraph.memory.requests.warnings import WarningCode
 from stratagraph.memory.retrieve.why_not import Absence
 from stratagraph.store.learning.extraction import ReadingState
 from stratagraph.store.model.enums import (
@@ -127,6 +128,21 @@ _register(
         " from it.",
         MentionOutcome.AMBIGUOUS: "Several entities fit equally well, or its identifier belongs to an entity that"
         " contradicts it; it was linked to none.",
+    },
+)
+_register(
+    WarningCode,
+    "Code of a warning in a receipt.",
+    {
+        WarningCode.KEY_RESEMBLES_KNOWN: "A key was taken for one of the caller's own, and is like one that is read.",
+        WarningCode.KEY_NOT_READ: "A key was neither read nor kept.",
+        WarningCode.VALUE_NOT_USED: "A value was left out; the message says why.",
+        WarningCode.REFERENCE_NOT_FOUND: "A reference names no record that the caller may read in full, or the capture"
+        " itself; nothing was related.",
+        WarningCode.CALL_NOT_FOUND: "A call depends on one that the thread's open episode does not have.",
+        WarningCode.MENTION_NOT_LINKED: "A name was linked to no entity, since it may mean several or holds a secret.",
+        WarningCode.RECORD_NOT_CREDITED: "A report names a record that it did not change.",
+        WarningCode.SECRET_MASKED: "Secrets in the content were masked, and the record may have become more sensitive.",
     },
 )
 _register(
@@ -318,5 +334,6 @@ __all__ = [
     "RecordState",
     "Sensitivity",
     "SourceKind",
+    "WarningCode",
     "Window",
 ]

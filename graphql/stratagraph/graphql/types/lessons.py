@@ -141,6 +141,7 @@ class LearnLessonSuccess:
             mentions=captured.mentions,
             changes=captured.changes,
             unindexed_terms=captured.unindexed_terms,
+            warnings=self.learned.warnings,
         )
 
     @strawberry.field(description="Whether this is the result of an earlier request with the same idempotency key.")

@@ -9,6 +9,7 @@ import strawberry
 from stratagraph.graphql.arguments import given_id, record_uuid
 from stratagraph.graphql.types.enums import Outcome
 from stratagraph.graphql.types.errors import Refusal
+from stratagraph.graphql.types.warnings import WARNINGS, ReceiptWarning
 from stratagraph.memory.feedback.request import MAX_LATENCY_MS, MAX_STEPS, MAX_USED, OutcomeReport, StepOutcome
 from stratagraph.memory.feedback.salience import FAILED, FLOOR, UNUSED
 from stratagraph.memory.feedback.service import Credited
@@ -77,6 +78,7 @@ class ReportOutcomeSuccess:
         description="Ids of the used records that the outcome was not counted for: they are deleted, superseded or"
         " retracted, or no longer the caller's to read and write."
     )
+    warnings: list[ReceiptWarning] = strawberry.field(description=WARNINGS)
     sequence: str = strawberry.field(description="Token for `atLeastSequence`, for reading the own write.")
     replayed: bool = strawberry.field(
         description="Whether this is the result of the same report before; nothing was changed again."
@@ -90,6 +92,7 @@ class ReportOutcomeSuccess:
             reinforced_ids=[strawberry.ID(str(id_)) for id_ in done.reinforced],
             penalized_ids=[strawberry.ID(str(id_)) for id_ in done.penalized],
             skipped_ids=[strawberry.ID(str(id_)) for id_ in done.skipped],
+            warnings=[ReceiptWarning.of(warning) for warning in done.warnings],
             sequence=done.sequence,
             replayed=done.replayed,
         )

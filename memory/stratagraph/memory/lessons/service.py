@@ -31,6 +31,7 @@ from stratagraph.memory.lessons.windows import Window, start_of
 from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.requests.bounds import check_between
 from stratagraph.memory.requests.retrying import retried
+from stratagraph.memory.requests.warnings import RequestWarning, camel_case, replaced_path
 from stratagraph.memory.retrieve.request import check_length
 from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.feed.changes import append_changes
@@ -72,6 +73,14 @@ class LearnedLesson:
     captured: Captured
     is_merged: bool
     retired: tuple[UUID, ...]
+
+    @property
+    def warnings(self) -> tuple[RequestWarning, ...]:
+        """The warnings of the capture, about the fields of the lesson as its caller gave them."""
+        return tuple(
+            replaced_path(one, (camel_case(one.path[-1]),)) if one.path[:2] == ("content", "lesson") else one
+            for one in self.captured.warnings
+        )
 
 
 class Lessons:
