@@ -7,6 +7,7 @@ from typing import Annotated
 import strawberry
 
 from stratagraph.graphql.arguments import record_uuid, request_of
+from stratagraph.graphql.batch_mutations import BatchMutations
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.lesson_fields import LessonMutations
 from stratagraph.graphql.revising import revised
@@ -68,7 +69,7 @@ _REVISION = strawberry.argument(description="The record, the change and the reas
 @strawberry.type(
     description="Writes. Each runs in one transaction, except that erasing a scope or a tenant takes several."
 )
-class Mutation(LessonMutations):
+class Mutation(BatchMutations, LessonMutations):
     @strawberry.mutation(description="Store one memory.")
     async def capture_memory(
         self,

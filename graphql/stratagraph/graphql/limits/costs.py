@@ -13,7 +13,7 @@ from stratagraph.graphql.json_input import MAX_VALUES
 from stratagraph.memory.explore.around import BETWEEN
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_OPS, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
-from stratagraph.memory.feedback.request import MAX_USED
+from stratagraph.memory.feedback.request import MAX_REPORTS, MAX_USED
 from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.records.lookup import MAX_RELATIONS
@@ -69,6 +69,12 @@ class Arguments:
         """Return the length of a list; 1 for a single value, which GraphQL takes for a list of one."""
         value = self.values.get(name)
         return min(most, len(value)) if isinstance(value, list) else 1
+
+    def items(self, name: str, most: int) -> list[Arguments]:
+        """Return the input objects of a list, at most `most`; what is none counts as one without fields."""
+        value = self.values.get(name)
+        found = value[:most] if isinstance(value, list) else [value]
+        return [Arguments(one if isinstance(one, Mapping) else {}) for one in found]
 
     def given(self, name: str) -> bool:
         return self.values.get(name) is not None
@@ -156,6 +162,12 @@ def _report_outcome(arguments: Arguments) -> Work:
     return Work(40 + used / 4)
 
 
+def _report_outcomes(arguments: Arguments) -> Work:
+    items = arguments.within("input").items("items", MAX_REPORTS)
+    used = sum(item.length("usedRecordIds", MAX_USED) for item in items)
+    return Work(15 + 25 * len(items) + used / 4, {"results": len(items)})
+
+
 def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
@@ -222,6 +234,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "penalize": _REVISION,
     "pin": _REVISION,
     "reportOutcome": _report_outcome,
+    "reportOutcomes": _report_outcomes,
     "erase": _erase,
     "__schema": _fixed(20),
     "__type": _fixed(2),

@@ -5,7 +5,8 @@ While drafts are written, the path of an error begins with `#<position>` of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from stratagraph.store.model.errors import InvalidInput, StratagraphError
 from stratagraph.store.records.candidates import RequestKey
@@ -40,3 +41,14 @@ def at_item(error: StratagraphError, position: int) -> StratagraphError:
     error.move(lambda path: ["items", str(position), *path])
     error.args = (f"items.{position}: {error.message}",)
     return error
+
+
+@contextmanager
+def within_item(position: int, *, is_batch: bool) -> Iterator[None]:
+    """Prefix the paths and messages of errors that are raised within with `items.<position>`, in a batch."""
+    try:
+        yield
+    except StratagraphError as error:
+        if is_batch:
+            at_item(error, position)
+        raise
