@@ -54,7 +54,13 @@ async def test_the_number_of_statements_does_not_grow_with_the_list(memory: Memo
 
 def test_every_error_has_a_code_and_internal_errors_are_masked() -> None:
     ours = coded(GraphQLError("x", original_error=InvalidInput("tags: too many", path=["tags"])))
-    assert ours.extensions == {"code": "INVALID_INPUT", "retryable": False, "path": ["tags"]}
+    assert ours.extensions == {
+        "code": "INVALID_INPUT",
+        "retryable": False,
+        "path": ["tags"],
+        "retryAfter": None,
+        "problems": [{"code": "INVALID_INPUT", "message": "tags: too many", "path": ["tags"]}],
+    }
     away = coded(GraphQLError("x", original_error=StoreUnavailable()))
     assert (away.extensions or {})["retryable"] is True
     syntax = coded(GraphQLError("Syntax Error: Expected Name."))

@@ -13,7 +13,7 @@ from stratagraph.graphql.json_input import MAX_VALUES
 from stratagraph.memory.explore.around import BETWEEN
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_OPS, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
-from stratagraph.memory.feedback.request import MAX_USED
+from stratagraph.memory.feedback.request import MAX_REPORTS, MAX_USED
 from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.records.lookup import MAX_RELATIONS
@@ -70,6 +70,12 @@ class Arguments:
         value = self.values.get(name)
         return min(most, len(value)) if isinstance(value, list) else 1
 
+    def items(self, name: str, most: int) -> list[Arguments]:
+        """Return the input objects of a list, at most `most`; what is none counts as one without fields."""
+        value = self.values.get(name)
+        found = value[:most] if isinstance(value, list) else [value]
+        return [Arguments(one if isinstance(one, Mapping) else {}) for one in found]
+
     def given(self, name: str) -> bool:
         return self.values.get(name) is not None
 
@@ -107,6 +113,13 @@ def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -
         return Work(base + each * first, {list_name: first})
 
     return work
+
+
+def _records(arguments: Arguments) -> Work:
+    first = arguments.number("first", 50, 1, MAX_PAGE)
+    # A filter, and an order without an index, look at more records than are returned.
+    points = 4 + 0.5 * first + (8 if arguments.given("filter") or arguments.given("order") else 0)
+    return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
 
 
 def _duplicates(arguments: Arguments) -> Work:
@@ -149,6 +162,12 @@ def _report_outcome(arguments: Arguments) -> Work:
     return Work(40 + used / 4)
 
 
+def _report_outcomes(arguments: Arguments) -> Work:
+    items = arguments.within("input").items("items", MAX_REPORTS)
+    used = sum(item.length("usedRecordIds", MAX_USED) for item in items)
+    return Work(15 + 25 * len(items) + used / 4, {"results": len(items)})
+
+
 def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
@@ -169,7 +188,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "record": _fixed(5),
     "history": _page("nodes", 50),
     "auditLog": _page("nodes", 50),
-    "records": _page("nodes", 50),
+    "records": _records,
     "entities": _page("entities", 20),
     "planGraph": _fixed(10, steps=100, links=200),
     "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
@@ -215,6 +234,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "penalize": _REVISION,
     "pin": _REVISION,
     "reportOutcome": _report_outcome,
+    "reportOutcomes": _report_outcomes,
     "erase": _erase,
     "__schema": _fixed(20),
     "__type": _fixed(2),
@@ -237,6 +257,7 @@ NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "payload"): Nested(0.2),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
+    ("RecordConnection", "totalCount"): Nested(20),
     ("__Schema", "types"): Nested(0, 150),
     ("__Schema", "directives"): Nested(0, 10),
 }

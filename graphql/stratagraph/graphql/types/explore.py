@@ -10,7 +10,7 @@ from uuid import UUID
 import strawberry
 
 from stratagraph.graphql.types.enums import Engine, MemoryType
-from stratagraph.graphql.types.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.freshness import Freshness
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
@@ -200,21 +200,16 @@ _CONVERTERS: dict[type, Callable[[Any], object]] = {
     answers.NeighbourRecord: Neighbour.of,
 }
 
-_PlanErrors = InvalidInput | Forbidden | Unavailable
-_RecordErrors = InvalidInput | NotFound | Forbidden | Unavailable
-
 
 def _result(name: str, answer: str) -> Any:
     """Return what names and describes the union of an answer and the errors in its place."""
     return strawberry.union(name, description=f"{answer}, or the error that refused the question.")
 
 
-ExplainPathResult = Annotated[
-    PathExplanation | _RecordErrors, _result("ExplainPathResult", "The paths between two records")
-]
-ImpactResult = Annotated[Impact | _RecordErrors, _result("ImpactResult", "What rests on a record")]
+ExplainPathResult = Annotated[PathExplanation | Refusal, _result("ExplainPathResult", "The paths between two records")]
+ImpactResult = Annotated[Impact | Refusal, _result("ImpactResult", "What rests on a record")]
 RelatedEntitiesResult = Annotated[
-    RelatedEntities | _RecordErrors, _result("RelatedEntitiesResult", "The entities related to a record")
+    RelatedEntities | Refusal, _result("RelatedEntitiesResult", "The entities related to a record")
 ]
-ExpandResult = Annotated[Expansion | _RecordErrors, _result("ExpandResult", "The expansion of a record")]
-PlansContainingResult = Annotated[PlanMatches | _PlanErrors, _result("PlansContainingResult", "Plans with some steps")]
+ExpandResult = Annotated[Expansion | Refusal, _result("ExpandResult", "The expansion of a record")]
+PlansContainingResult = Annotated[PlanMatches | Refusal, _result("PlansContainingResult", "Plans with some steps")]

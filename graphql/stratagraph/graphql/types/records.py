@@ -1,4 +1,4 @@
-"""Records, pages of records, and the filter for listing them."""
+"""Records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from stratagraph.graphql.past import AsOf, PastEpisode
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.graphql.types.lifecycle import Lifecycle
-from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.provenance import AuditEntry, Provenance
 from stratagraph.graphql.types.relations import Relation
 from stratagraph.memory.records.lookup import MAX_RELATIONS
@@ -205,21 +204,3 @@ class MemoryRecord:
             valid_to=record.valid_to,
             conditions=record.conditions,  # type: ignore[arg-type]  # JSON is any value
         )
-
-
-@strawberry.type(description="A page of records, newest first.")
-class RecordConnection:
-    nodes: list[MemoryRecord] = strawberry.field(description="The records of this page, newest first.")
-    page_info: PageInfo = strawberry.field(description="Position of this page in the list.")
-
-
-@strawberry.input(description="Which records to list. A field left out does not restrict the list.")
-class RecordFilter:
-    types: list[MemoryType] | None = strawberry.field(default=None, description="Only records of these types.")
-    scope: str | None = strawberry.field(default=None, description="Only records of this scope; empty for unscoped.")
-    tag: str | None = strawberry.field(default=None, description="Only records that have this tag.")
-    valid_at: datetime | None = strawberry.field(
-        default=None,
-        description="Of the facts, only those that held at this instant, superseded ones included and retracted ones"
-        " not; redacted ones are not compared. Other records are listed as without it.",
-    )

@@ -13,7 +13,8 @@ from uuid import UUID
 from stratagraph.memory.plans.composing import composed_record, is_composed_id, parts_named, parts_of
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
-from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
+from stratagraph.memory.records.cursors import MAX_PAGE, decode_version, encode_version
+from stratagraph.memory.records.listing import EVERYTHING, RecordFilter, RecordLists, RecordPage
 from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.sequence import Sequences
@@ -24,6 +25,7 @@ from stratagraph.store.learning.extraction import TextReading, fetch_readings
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType, RecordState
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.base import MAX_NAME
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
@@ -32,6 +34,7 @@ from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.episode_timelines import LISTED_EVENTS, assemble_episodes
 from stratagraph.store.records.handles import handle_key
+from stratagraph.store.records.listing import ListOrder
 from stratagraph.store.records.past import Moment, Past, Version
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.tombstones import find_tombstones
@@ -42,15 +45,6 @@ MAX_RELATIONS = 100  # returned for one record, greatest weight first
 LOGGED_S = 1.0  # seconds within which an answer of another process is in the log
 POLL_S = 0.1  # seconds between two looks at it
 ALL_EVENTS = 10_000  # of an episode that is requested alone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordPage:
-    """A page of records, newest first, and the cursor of its last record; `has_next` is exact."""
-
-    records: tuple[MemoryRecord, ...]
-    end_cursor: str | None
-    has_next: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +74,7 @@ class Lookup:
         self._clock = clock
         self._log = log
         self._sequences = Sequences()
+        self.lists = RecordLists(database, directory, clock)
 
     async def record(
         self, trust: Trust, id_: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
@@ -162,37 +157,15 @@ class Lookup:
     async def records(
         self,
         trust: Trust,
+        wanted: RecordFilter = EVERYTHING,
         *,
-        types: Collection[MemoryType] = (),
-        scope: str | None = None,
-        tag: str | None = None,
-        valid_at: datetime | None = None,
+        order: ListOrder = ListOrder.CREATED_DESC,
         first: int = 50,
         after: str | None = None,
+        as_of: datetime | None = None,
     ) -> RecordPage:
-        """Return a page of the records visible to the caller, fully or redacted, newest first.
-
-        Without `types`, `scope` or `tag`, records of all of them are listed. With `valid_at`, facts that did not hold
-        then are left out, if the caller may read them in full. `after` is the `end_cursor` of the previous page. Raises
-        InvalidInput for an invalid `first` or `after`, or for text that cannot be stored.
-        """
-        trust.require(Access.READ)
-        check_between("first", first, 1, MAX_PAGE)
-        check_json(scope, path=["filter", "scope"])
-        check_json(tag, path=["filter", "tag"])
-        before = decode_id(after) if after is not None else None
-        caller = await self._directory.resolve(trust)
-        async with self._database.reading(caller.bounds) as connection:
-            reader = Reader(connection, self._directory, caller, self._clock.now())
-            found = await reader.page(
-                types=types, scope=scope, tag=tag, first=first + 1, before=before, valid_at=valid_at
-            )
-        shown = tuple(found[:first])
-        return RecordPage(
-            records=shown,
-            end_cursor=encode_id(shown[-1].id) if shown else None,
-            has_next=len(found) > first,
-        )
+        """Return a page of the records visible to the caller; see `RecordLists.page`."""
+        return await self.lists.page(trust, wanted, order=order, first=first, after=after, as_of=as_of)
 
     async def entities(self, trust: Trust, name: str, *, scope: str | None, first: int) -> list[MemoryRecord]:
         """Return at most `first` entities with this name or alias, ignoring differences of case and white space.
@@ -235,7 +208,8 @@ class Lookup:
         else the newest. With `at`, the plan is shown as it was at that past instant. With `group`, the steps of that
         group are drawn. A plan that the caller may not read in full is skipped. Postgres answers, so every
         committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id that cannot be
-        stored, a future instant, an unknown group, or a sequence that is not one of this database.
+        stored or is that of a readable record of another type, a future instant, an unknown group, or a sequence that
+        is not one of this database.
         """
         trust.require(Access.READ)
         check_json(id_, path=["id"])
@@ -268,7 +242,7 @@ class Lookup:
 
         Both are of one scope and sensitivity; where several plans have this name, the newest that has both versions is
         taken. None where the caller may not read two such versions in full. Raises InvalidInput for a text that cannot
-        be stored.
+        be stored, or for the id of a readable record of another type.
         """
         trust.require(Access.READ)
         for name, value in (("planId", plan_id), ("from", before), ("to", after)):
@@ -276,7 +250,7 @@ class Lookup:
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())
-            found = await self._plans(reader, Past(connection, self._directory, caller), plan_id, None)
+            found = await self._plans(reader, Past(connection, self._directory, caller), plan_id, None, name="planId")
         for new in found:
             for old in found:
                 labels = [(one.payload or {})["version"] for one in (old, new)]
@@ -284,8 +258,13 @@ class Lookup:
                     return await asyncio.to_thread(difference_of, old, new)
         return None
 
-    async def _plans(self, reader: Reader, past: Past, id_: str, at: datetime | None) -> list[MemoryRecord]:
-        """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first."""
+    async def _plans(
+        self, reader: Reader, past: Past, id_: str, at: datetime | None, *, name: str = "id"
+    ) -> list[MemoryRecord]:
+        """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first.
+
+        Raises InvalidInput, whose path is the argument `name`, for a readable record that is no plan.
+        """
         found: Sequence[MemoryRecord] = await reader.by_handle(
             [handle_key(reader.caller.tenant, MemoryType.PLAN_GRAPH, id_)], at=at
         )
@@ -295,7 +274,14 @@ class Lookup:
             moments = [Moment(record.id, at) for record in found]
             known = await past.records(moments)
             found = [known[moment] for moment in moments if moment in known]
-        plans = [record for record in found if record.type is MemoryType.PLAN_GRAPH and record.payload is not None]
+        readable = [record for record in found if record.payload is not None]
+        plans = [record for record in readable if record.type is MemoryType.PLAN_GRAPH]
+        if readable and not plans:
+            raise InvalidInput(
+                f"{name}: {shown(id_)} is a record of type {readable[0].type.label}, not a plan; give the id of a"
+                " PLAN_GRAPH record, or its plan_id",
+                path=[name],
+            )
         current = (RecordState.ACTIVE, RecordState.CONTESTED)
         return sorted(plans, key=lambda record: record.state not in current)
 

@@ -13,6 +13,7 @@ from stratagraph.memory.secrets.masking import masked, masked_text
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.visible_text import is_blank
 
 MAX_RATIONALE = 10_000  # characters
@@ -174,8 +175,35 @@ class RemoveLesson(Retract):
 def check(request: Revise, now: datetime) -> None:
     """Check the fields of a request; `now` is the time of the service's clock.
 
-    Raises InvalidInput naming the field that is wrong, EvidenceRequired for evidence that names no source.
+    Raises InvalidInput naming the fields that are wrong, EvidenceRequired for evidence that names no source.
     """
+    problems = Problems()
+    check_fields(request, now, problems)
+    problems.refuse()
+
+
+def check_fields(request: Revise, now: datetime, problems: Problems) -> None:
+    """Note in `problems` what `check` raises."""
+    with problems:
+        _check_rationale(request)
+    with problems:
+        _check_key(request.idempotency_key)
+    with problems:
+        _check_version(request.expected_version)
+    for field in ("payload", "conditions"):
+        with problems:
+            _check_object(getattr(request, field, None), field)
+    with problems:
+        _check_evidence(getattr(request, "evidence", ()), now)
+    if isinstance(request, Penalize):
+        with problems:
+            _check_amount(request.amount)
+    if isinstance(request, Merge):
+        with problems:
+            _check_merge(request)
+
+
+def _check_rationale(request: Revise) -> None:
     check_json(request.rationale, path=["rationale"])
     if is_blank(request.rationale):
         raise InvalidInput("rationale: is empty; give a reason, which the audit log keeps", path=["rationale"])
@@ -184,26 +212,31 @@ def check(request: Revise, now: datetime) -> None:
             f"rationale: {len(request.rationale)} characters; at most {MAX_RATIONALE} are allowed, shorten it",
             path=["rationale"],
         )
-    key = request.idempotency_key
+
+
+def _check_key(key: str | None) -> None:
     check_json(key, path=["idempotencyKey"])
     if key is not None and (is_blank(key) or len(key) > MAX_LABEL):
         given = f"not {len(key)}" if not is_blank(key) else "and must not be blank"
         raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters, {given}", path=["idempotencyKey"])
-    if request.expected_version is not None and request.expected_version < 1:
+
+
+def _check_version(expected: int | None) -> None:
+    if expected is not None and expected < 1:
         raise InvalidInput(
-            f"expectedVersion: {request.expected_version} is not a version; versions start at 1",
-            path=["expectedVersion"],
+            f"expectedVersion: {expected} is not a version; versions start at 1", path=["expectedVersion"]
         )
-    for field in ("payload", "conditions"):
-        value = getattr(request, field, None)
-        if value is not None and not isinstance(value, dict):
-            raise InvalidInput(f"{field}: must be a JSON object, not {json_type(value)}", path=[field])
-        check_json(value, path=[field])
-    _check_evidence(getattr(request, "evidence", ()), now)
-    if isinstance(request, Penalize) and not (math.isfinite(request.amount) and request.amount >= 0):
-        raise InvalidInput(f"amount: {request.amount} is not a finite number of at least 0", path=["amount"])
-    if isinstance(request, Merge):
-        _check_merge(request)
+
+
+def _check_object(value: object, field: str) -> None:
+    if value is not None and not isinstance(value, dict):
+        raise InvalidInput(f"{field}: must be a JSON object, not {json_type(value)}", path=[field])
+    check_json(value, path=[field])
+
+
+def _check_amount(amount: float) -> None:
+    if not (math.isfinite(amount) and amount >= 0):
+        raise InvalidInput(f"amount: {amount} is not a finite number of at least 0", path=["amount"])
 
 
 def without_secrets(request: Revise, key: bytes) -> Revise:

@@ -14,12 +14,14 @@ from stratagraph.memory.propagation.impact import RevisionImpact, preview_impact
 from stratagraph.memory.propagation.reevaluation import BUDGET
 from stratagraph.memory.records.changes import RecordChange
 from stratagraph.memory.requests.retrying import or_replayed, retried
+from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.contest import contest
 from stratagraph.memory.revise.delete import delete
 from stratagraph.memory.revise.fork import fork
 from stratagraph.memory.revise.lessons import remove_lesson, verify_lesson
 from stratagraph.memory.revise.merge import merge
+from stratagraph.memory.revise.noting import evidence_warnings
 from stratagraph.memory.revise.reject_duplicate import reject_duplicate
 from stratagraph.memory.revise.request import (
     Contest,
@@ -95,8 +97,8 @@ class Revised:
     `records` are all that the revision changed or created, `edges` the new relations, and `changes` what it did to
     stored records. `candidate` is the id of its stored trace, `sequence` the token for reading one's own write.
     `unindexed_terms` is how many terms of the record do not find it. `queued` is the number of derived records still to
-    be re-evaluated. With `replayed` it is the result of an earlier request with the same idempotency key, as the caller
-    may see it now.
+    be re-evaluated. `warnings` say what of the request was not used. With `replayed` it is the result of an
+    earlier request with the same idempotency key, as the caller may see it now.
     """
 
     record: MemoryRecord
@@ -106,6 +108,7 @@ class Revised:
     sequence: str
     changes: tuple[RecordChange, ...] = ()
     unindexed_terms: int = 0
+    warnings: tuple[RequestWarning, ...] = ()
     queued: int = 0
     replayed: bool = False
 
@@ -127,13 +130,15 @@ class Revision:
         IdempotencyMismatch, DeletionForbidden or StoreUnavailable, with nothing changed.
         """
         trust.require(Access.WRITE)
+        noted = evidence_warnings(request)
         check(request, self._clock.now())
         caller = await self._directory.resolve(trust)
         request = without_secrets(request, caller.tenant.index_key)
         key = RequestKey.of(caller.tenant, request.idempotency_key, request.as_json())
 
         async def attempt() -> Revised:
-            return await or_replayed(self._database, caller, [key], lambda: self._commit(caller, request, key))
+            revised = await or_replayed(self._database, caller, [key], lambda: self._commit(caller, request, key))
+            return replace(revised, warnings=(*noted, *revised.warnings)) if noted else revised
 
         try:
             return await retried(attempt)
@@ -194,6 +199,7 @@ class Revision:
             unindexed_terms=(await asyncio.to_thread(record_terms, tenant.index_key, record.text or "")).left_out
             if isinstance(request, Supersede | Fork | Merge)
             else 0,
+            warnings=tuple(work.warnings),
             queued=work.queued,
         )
 

@@ -13,6 +13,7 @@ from stratagraph.memory.capture.working_records import DONE, task_event
 from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE, edited_entity, entity_mention, rewrite_record
 from stratagraph.memory.revise.lessons import lesson_authors
+from stratagraph.memory.revise.noting import payload_warnings
 from stratagraph.memory.revise.request import Supersede
 from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
@@ -38,6 +39,7 @@ async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
     """
     old = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([old])
+    work.warnings += payload_warnings(request.payload, old)
     payload = edited_entity(old, request.payload) if old.type is MemoryType.ENTITY else request.payload
     draft = successor(
         old,

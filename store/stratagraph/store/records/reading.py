@@ -100,34 +100,6 @@ class Reader:
         rows = await fetch(self.connection, "fetch_heads", **self.caller.parameters(), ids=list(ids))
         return {record.id: record for record in await self._records(rows)}
 
-    async def page(
-        self,
-        *,
-        types: Collection[MemoryType],
-        scope: str | None,
-        tag: str | None,
-        first: int,
-        before: UUID | None,
-        valid_at: datetime | None = None,
-    ) -> list[MemoryRecord]:
-        """Return at most `first` records visible to the caller, newest first, with ids below `before` if it is given.
-
-        An empty `types` means all types; `scope` or `tag` None means any. With `valid_at`, facts that did not hold then
-        are left out, if the caller may read them in full.
-        """
-        rows = await fetch(
-            self.connection,
-            "list_records",
-            **self.caller.parameters(),
-            types=[int(memory_type) for memory_type in types or MemoryType],
-            scope=scope,
-            tag=tag,
-            before=before,
-            first=first,
-            valid_at=valid_at,
-        )
-        return await self._records(rows)
-
     async def held_at(self, ids: Collection[UUID], valid_at: datetime) -> set[UUID]:
         """Return those among `ids` that are no facts, or facts that held then, and that the caller may read in full."""
         parameters = {"ids": list(ids), "valid_at": valid_at}

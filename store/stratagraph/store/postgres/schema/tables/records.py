@@ -182,6 +182,15 @@ record = Table(
         text("id DESC"),
         postgresql_include=["scope", "sensitivity", "type", "state", "validity"],
     ),
+    # The same by the last change, for lists and for what changed since an instant.
+    Index(
+        "record_updated_ix",
+        "tenant",
+        text("updated_at DESC"),
+        text("id DESC"),
+        postgresql_include=["scope", "sensitivity", "type", "state"],
+    ),
+    Index("record_contested_ix", "tenant", text("id DESC"), postgresql_where=text("state = 2")),
     # The current lessons of a scope and sensitivity, and of a sensitivity for callers with all scopes, newest first.
     Index(
         "record_scope_lesson_ix",
