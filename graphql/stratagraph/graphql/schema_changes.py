@@ -59,7 +59,7 @@ class Change:
     announced: bool = False
 
     def __str__(self) -> str:
-        return f"`{self.coordinate}` {self.what}"
+        return f"`{self.coordinate}` {self.what}".rstrip()
 
 
 def differences(old: GraphQLSchema, new: GraphQLSchema) -> list[Change]:
@@ -171,8 +171,8 @@ class _Comparison:
     ) -> Iterator[Change]:
         before, now = {one.name for one in old}, {one.name for one in new}
         yield from (self._breaking(name, name, f"lost the {what} `{one}`") for one in before - now)
-        for one in now - before:
-            yield Change(coordinate=name, what=f"has the new {what} `{one}`", effect=Effect.ADDED)
+        if added := ", ".join(f"`{one}`" for one in sorted(now - before)):
+            yield _added(name, f"with the {what} {added}")
 
 
 def _own(schema: GraphQLSchema) -> dict[str, GraphQLNamedType]:
