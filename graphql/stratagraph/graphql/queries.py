@@ -12,6 +12,7 @@ from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.lesson_fields import LessonQueries
 from stratagraph.graphql.limits.costs import EVENT
+from stratagraph.graphql.list_queries import ListQueries
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.types.audit import AuditLog
 from stratagraph.graphql.types.duplicates import DuplicateCandidateConnection
@@ -168,7 +169,10 @@ class RecordQueries:
         )
         return RecordConnection.of(page, context, lambda: lists.count(context.trust, wanted, as_of=page.as_of))
 
-    @strawberry.field(description="Return the entities known by a name or alias.")
+    @strawberry.field(
+        description="Return the entities known by a name or alias.",
+        deprecation_reason="Use `entityPage`, which has all of them, page by page.",
+    )
     async def entities(
         self,
         info: Info,
@@ -312,7 +316,8 @@ class RecordQueries:
 
     @strawberry.field(
         description="Return a page of the records that would be pruned by an instant if they were neither read nor"
-        " changed before it. Changes nothing."
+        " changed before it. Changes nothing.",
+        deprecation_reason="Use `fading`, which has the same records, and counts them only where that is selected.",
     )
     async def forget_preview(
         self,
@@ -332,7 +337,7 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, GraphQueries, LessonQueries):
+class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries):
     @strawberry.field(
         description="Return measures of the records that the caller may read in full, counted in the background."
     )

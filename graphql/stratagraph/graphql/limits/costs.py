@@ -28,6 +28,8 @@ LIST = 10  # items that a list without a row may have
 BODY_PART = 32 << 10  # bytes of a large body for one point
 BODY_VALUES = 2_000  # commas of a large body for one point: about as many as it has values
 EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because only the answer tells how many there are
+PARTIES = 2  # of a dispute, for its cost
+PARTY = 0.5  # of each further one; owed, as events are
 MAX_ITEMS = 1_000  # captures of one batch
 
 
@@ -127,6 +129,11 @@ def _duplicates(arguments: Arguments) -> Work:
     return Work(4 + first, {"nodes": first, "records": 2, "evidence": 4})
 
 
+def _disputes(arguments: Arguments) -> Work:
+    first = arguments.number("first", 50, 1, MAX_PAGE)
+    return Work(10 + first, {"nodes": first, "parties": PARTIES})
+
+
 def _explain_path(arguments: Arguments) -> Work:
     hops = arguments.number("maxHops", 4, 1, MAX_PATH_HOPS)
     paths = arguments.number("k", 3, 1, MAX_PATHS)
@@ -194,6 +201,13 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
     "revisionImpact": _fixed(25, records=100),
     "reevaluations": _fixed(10, reevaluations=MAX_WAITING),
+    "slotHistory": _page("slotHistory", 100),
+    "planVersions": _fixed(20, planVersions=100),
+    "recordByHandle": _fixed(6),
+    "thread": _fixed(8),
+    "disputes": _disputes,
+    "fading": _page("nodes", 50),
+    "entityPage": _page("nodes", 20),
     "failedCaptures": _page("nodes", 50),
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
@@ -244,20 +258,37 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """The points of reading a field from one object, and the number of items of its list."""
+    """The points of reading a field from one object, and the number of items of its list.
+
+    With `page`, the default of its argument `first`, its lists have as many items as that argument says, each for
+    `each` points.
+    """
 
     points: float
     items: int = 1
+    page: int | None = None
+    each: float = 0.0
+
+    def work(self, arguments: Arguments) -> Work:
+        """Return the points of the field itself, and the items of the lists of its page."""
+        if self.page is None:
+            return Work(self.points)
+        first = arguments.number("first", self.page, 1, MAX_PAGE)
+        return Work(self.points + self.each * first, {"nodes": first})
 
 
 # By type and field: what is read for each object in a batch of its own.
 NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "relations"): Nested(0.5, MAX_RELATIONS),
+    ("MemoryRecord", "relationPage"): Nested(1, page=50, each=0.02),
     ("MemoryRecord", "auditLog"): Nested(0.3, 20),
     ("MemoryRecord", "payload"): Nested(0.2),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
     ("RecordConnection", "totalCount"): Nested(20),
+    ("FadingConnection", "totalCount"): Nested(40),
+    ("Thread", "turns"): Nested(4, page=50, each=0.5),
+    ("Thread", "episodes"): Nested(4, page=20, each=0.5),
     ("__Schema", "types"): Nested(0, 150),
     ("__Schema", "directives"): Nested(0, 10),
 }
