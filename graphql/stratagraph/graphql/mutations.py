@@ -77,6 +77,7 @@ class Mutation(BatchMutations, LessonMutations):
         input: Annotated[CaptureMemoryInput, strawberry.argument(description="The memory to store.")],  # noqa: A002
     ) -> CaptureMemoryResult:
         context = info.context
+        context.record.touch(1)
         captured = await context.services.capture.capture(context.trust, [input.as_request()])
         return CaptureMemorySuccess(captured=captured[0])
 
@@ -87,6 +88,7 @@ class Mutation(BatchMutations, LessonMutations):
         input: Annotated[CaptureMemoriesInput, strawberry.argument(description="The memories to store.")],  # noqa: A002
     ) -> CaptureMemoriesResult:
         context = info.context
+        context.record.touch(len(input.items))
         captured = await context.services.capture.capture(
             context.trust, [item.as_request() for item in input.items], batch=True
         )
@@ -247,4 +249,6 @@ class Mutation(BatchMutations, LessonMutations):
     ) -> EraseResult:
         context = info.context
         request = request_of(input.as_request, Erase.check_fields)
+        if request.record_id is not None:
+            context.record.touch(1, request.record_id)
         return EraseSuccess.of(await context.services.erasure.erase(context.trust, request))

@@ -56,6 +56,7 @@ class RecordQueries:
     ) -> RetrieveGraphResult:
         context = info.context
         found = await context.services.retrieve.retrieve(context.trust, input.as_request())
+        context.record.touch(len(found.nodes))
         return RetrieveGraphSuccess.of(found, context.narrowed(input.scopes, input.max_sensitivity))
 
     @strawberry.field(
@@ -93,7 +94,9 @@ class RecordQueries:
         ] = None,
     ) -> MemoryRecord | None:
         context = info.context
-        found = await context.services.lookup.record(context.trust, record_uuid(id), as_of=as_of, valid_at=valid_at)
+        wanted = record_uuid(id)
+        found = await context.services.lookup.record(context.trust, wanted, as_of=as_of, valid_at=valid_at)
+        context.record.touch(0 if found is None else 1, wanted)
         if found is None:
             return None
         events = len((found.payload or {}).get("timeline") or ())
@@ -167,6 +170,7 @@ class RecordQueries:
             after=after,
             as_of=as_of,
         )
+        context.record.touch(len(page.records))
         return RecordConnection.of(page, context, lambda: lists.count(context.trust, wanted, as_of=page.as_of))
 
     @strawberry.field(
@@ -190,6 +194,7 @@ class RecordQueries:
         found = await context.services.lookup.entities(
             context.trust, name, scope=scope, first=DEFAULT_ENTITIES if first is None else first
         )
+        context.record.touch(len(found))
         return [MemoryRecord.of(record) for record in found]
 
     @strawberry.field(

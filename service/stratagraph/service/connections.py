@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+import orjson
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from stratagraph.graphql.artifacts import PATH as ARTIFACTS
+from stratagraph.graphql.error_fields import extensions_of
 from stratagraph.graphql.limits.client_networks import client_network
-from stratagraph.graphql.request_log import HEADER
-from stratagraph.graphql.request_record import new_request_id
+from stratagraph.graphql.web.request_ids import HEADER, new_request_id
 from stratagraph.service.processes.board import Member
 
 HEADER_BYTES = 64 << 10  # of the request line and the headers of one request
@@ -292,7 +293,8 @@ class BoundedProtocol(HttpToolsProtocol):
         request_id = new_request_id()
         unknown = dict.fromkeys(("method", "route", "operation", "duration_ms", "cost"))
         _log.info("request", request_id=request_id, status=int(status[:3]), codes=[code], **unknown)
-        body = f'{{"errors":[{{"message":"{message}","extensions":{{"code":"{code}"}}}}]}}'.encode()
+        extensions = extensions_of(code, retryable=code == "UNAVAILABLE")
+        body = orjson.dumps({"errors": [{"message": message, "extensions": extensions}]})
         head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n{HEADER}: {request_id}\r\n"
         self.transport.write(b"HTTP/1.1 %s\r\n%sconnection: close\r\n\r\n%s" % (status, head.encode(), body))
         self.transport.close()
