@@ -13,6 +13,7 @@ from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.lesson_fields import LessonQueries
 from stratagraph.graphql.limits.costs import EVENT
 from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.rule_queries import RuleQueries
 from stratagraph.graphql.types.audit import AuditLog
 from stratagraph.graphql.types.duplicates import DuplicateCandidateConnection
 from stratagraph.graphql.types.explanation import WhyNotResult, WhyNotSuccess
@@ -326,7 +327,7 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, GraphQueries, LessonQueries):
+class Query(RecordQueries, GraphQueries, LessonQueries, RuleQueries):
     @strawberry.field(
         description="Return measures of the records that the caller may read in full, counted in the background."
     )

@@ -35,19 +35,20 @@ def set_request_path(error: StratagraphError, *, batch: bool) -> None:
             at_item(error, position)
 
 
-def at_item(error: StratagraphError, position: int) -> StratagraphError:
-    """Prefix the error's path and message with `items.<position>`; return the error."""
-    error.path = ["items", str(position), *(error.path or [])]
-    error.args = (f"items.{position}: {error.message}",)
+def at_item(error: StratagraphError, position: int, *fields: str) -> StratagraphError:
+    """Prefix the error's path and message with `items.<position>` and the `fields` of the item; return the error."""
+    path = ["items", str(position), *fields]
+    error.path = [*path, *(error.path or [])]
+    error.args = (f"{'.'.join(path)}: {error.message}",)
     return error
 
 
 @contextmanager
-def within_item(position: int, *, is_batch: bool) -> Iterator[None]:
-    """Prefix the paths and messages of errors that are raised within with `items.<position>`, in a batch."""
+def within_item(position: int, *fields: str, is_batch: bool) -> Iterator[None]:
+    """Prefix the paths and messages of errors that are raised within as `at_item` does, in a batch."""
     try:
         yield
     except StratagraphError as error:
         if is_batch:
-            at_item(error, position)
+            at_item(error, position, *fields)
         raise
