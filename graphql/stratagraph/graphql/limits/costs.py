@@ -98,6 +98,7 @@ def _retrieve(arguments: Arguments) -> Work:
         "roots": roots,
         "nodes": nodes,
         "edges": edges,
+        "citations": nodes,
         "ranked": roots,
         "hubs": LIST,
         "cuts": 4,

@@ -12,6 +12,7 @@ from strawberry.types.enum import has_enum_definition
 from stratagraph.memory.lessons.windows import Window
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
+from stratagraph.memory.retrieve.rendering import CitationStyle
 from stratagraph.memory.retrieve.why_not import Absence
 from stratagraph.memory.revise.rules import Kind as RevisionKind
 from stratagraph.memory.revise.rules import Need as EvidenceNeed
@@ -274,6 +275,15 @@ _register(
     name="EvidenceNeed",
 )
 _register(
+    CitationStyle,
+    "How a line of a rendering names its record.",
+    {
+        CitationStyle.RECORD_ID: "By its id, `[01980d6e-…]`, which takes 26 tokens.",
+        CitationStyle.NUMBER: "By a number, `[1]`, whose record is in `citations`.",
+    },
+    name="CitationStyle",
+)
+_register(
     Window,
     "How far back lessons are listed.",
     {
@@ -312,6 +322,7 @@ _register(
 
 __all__ = [
     "Absence",
+    "CitationStyle",
     "Curve",
     "DeletionPolicy",
     "Engine",

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from stratagraph.memory.requests.bounds import check_between
+from stratagraph.memory.retrieve.rendering import CitationStyle
 from stratagraph.store.model.canonical import check_json, has_more_values
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.error_values import json_type
@@ -32,7 +33,7 @@ class RetrieveRequest:
     Without that, the answer is empty if not even the best root is strong enough. What was said in the threads
     `exclude_thread_ids` is neither found nor counted as a neighbour. `context` maps keys of conditions to
     their present values, by which competences and plans are chosen. With `token_budget`, the answer is also rendered as
-    text of at most so many tokens.
+    text of at most so many tokens, whose lines cite their records in the `citation_style`.
 
     `scopes` and `max_sensitivity` can only narrow the caller's access. `as_of` asks for the answer of a past instant,
     among records that the caller may also see now. With `valid_at`, facts are those that held then, past ones included,
@@ -53,6 +54,7 @@ class RetrieveRequest:
     valid_at: datetime | None = None
     at_least_sequence: str | None = None
     token_budget: int | None = None
+    citation_style: CitationStyle = CitationStyle.RECORD_ID
     exclude_thread_ids: tuple[str, ...] = ()
     scopes: tuple[str, ...] | None = None
     max_sensitivity: Sensitivity | None = None
