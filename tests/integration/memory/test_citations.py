@@ -8,9 +8,9 @@ import pytest
 from fix_memory import Memory, trust_of
 
 from stratagraph.memory.feedback.request import OutcomeReport
+from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.rendering import CitationStyle
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.service import Retrieved
 from stratagraph.memory.retrieve.tokens import tokens_in
 from stratagraph.store.model.enums import Outcome, Sensitivity
 

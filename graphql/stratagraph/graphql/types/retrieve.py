@@ -62,6 +62,13 @@ class RetrieveGraphInput:
         default=1,
         description="Maximum distance of a node from its nearest root, in hops, from 0 to 6; the default is 1.",
     )
+    hop_types: list[list[MemoryType]] | None = strawberry.field(
+        default=None,
+        description="Types of the records that may be reached at each hop: the first list for the first hop from the"
+        " roots, and so on, at most `maxHops` lists. An empty list, and a hop without one, is any type. A relation is"
+        " followed at a hop only to records of its types; of a record with more than 100 relations in a direction, the"
+        " 100 heaviest of all are looked at.",
+    )
     context: JSON | None = strawberry.field(
         default=None,
         description="Conditions that hold, as a JSON object; `selection` compares them with those of procedures and"
@@ -109,6 +116,7 @@ class RetrieveGraphInput:
             node_limit=25 if self.node_limit is None else self.node_limit,
             edge_limit=100 if self.edge_limit is None else self.edge_limit,
             max_hops=1 if self.max_hops is None else self.max_hops,
+            hop_types=tuple(map(tuple, self.hop_types or ())),
             context=cast(dict[str, Any] | None, self.context),
             as_of=self.as_of,
             valid_at=self.valid_at,

@@ -141,7 +141,7 @@ def with_composed(
     parts = [
         Node(record=part.record, root=False, hop=1, score=score * HOP, strength=0.0, why=Why(via=plan.id))
         for part in composed.parts
-        if part.record.id not in known and request.max_hops
+        if part.record.id not in known and request.reaches(part.record.type)
     ]
     others = [node for node in nodes if not node.root]
     found = [*of_roots[:place], root, *of_roots[place:], *parts, *others][: request.node_limit]

@@ -221,7 +221,16 @@ class Retrieve:
                 self._engines,
                 connection,
                 reading.reader,
-                Walk(caller, roots, _limits(request), scores, reading.at, past_roots, request.valid_at),
+                Walk(
+                    caller,
+                    roots,
+                    _limits(request),
+                    scores,
+                    reading.at,
+                    past_roots,
+                    request.valid_at,
+                    request.hop_types,
+                ),
                 at_least=at_least,
                 past=past is not None or request.valid_at is not None or bool(past_roots),
             )
