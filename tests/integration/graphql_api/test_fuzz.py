@@ -18,7 +18,7 @@ from schema_fuzz import Fuzz
 from structlog.testing import capture_logs
 
 from stratagraph.graphql.schema import build_schema
-from stratagraph.memory.feedback import service as feedback
+from stratagraph.memory.feedback import waiting
 from stratagraph.service.runtime import open_runtime
 from stratagraph.service.serving import application
 from stratagraph.service.settings import Settings
@@ -131,7 +131,7 @@ def open_transactions(connection: psycopg.Connection[Any]) -> list[dict[str, Any
 async def test_random_requests_cause_no_internal_error_and_leave_nothing_half_done(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feedback, "WAIT_S", 0.05)  # for a retrieval that no other process will log
+    monkeypatch.setattr(waiting, "WAIT_S", 0.05)  # for a retrieval that no other process will log
     ends = await fuzz(database_url, tmp_path, CASES, SEED)
     schema = build_schema()._schema
     assert schema.query_type is not None
