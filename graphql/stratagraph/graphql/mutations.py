@@ -44,6 +44,7 @@ from stratagraph.graphql.types.learning import (
 from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
 from stratagraph.graphql.types.revision import RevisionResult
 from stratagraph.graphql.types.revision_inputs import (
+    AmendInput,
     ContestInput,
     DeleteRecordInput,
     ForkInput,
@@ -113,6 +114,13 @@ class Mutation(BatchMutations, LessonMutations):
         " place."
     )
     async def supersede(self, info: Info, input: Annotated[SupersedeInput, _REVISION]) -> RevisionResult:  # noqa: A002
+        return await revised(info, input)
+
+    @strawberry.mutation(
+        description="Replace a record by a new one with some members of its payload changed, by a JSON merge patch. An"
+        " entity or a working record is changed in place."
+    )
+    async def amend(self, info: Info, input: Annotated[AmendInput, _REVISION]) -> RevisionResult:  # noqa: A002
         return await revised(info, input)
 
     @strawberry.mutation(description="Add a variant of a record for conditions under which the record does not hold.")

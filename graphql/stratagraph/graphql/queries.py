@@ -14,6 +14,7 @@ from stratagraph.graphql.lesson_fields import LessonQueries
 from stratagraph.graphql.limits.costs import EVENT
 from stratagraph.graphql.list_queries import ListQueries
 from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.rule_queries import RuleQueries
 from stratagraph.graphql.types.audit import AuditLog
 from stratagraph.graphql.types.duplicates import DuplicateCandidateConnection
 from stratagraph.graphql.types.enums import ListOrder
@@ -342,7 +343,7 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries):
+class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries, RuleQueries):
     @strawberry.field(
         description="Return measures of the records that the caller may read in full, counted in the background."
     )

@@ -18,6 +18,7 @@ from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve.weights import Signal
+from stratagraph.memory.revise.request import MAX_REVISIONS
 from stratagraph.memory.revise.service import MAX_WAITING
 
 OPERATION = 1.0  # of every operation, for its document and its credential
@@ -31,6 +32,8 @@ EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because 
 PARTIES = 2  # of a dispute, for its cost
 PARTY = 0.5  # of each further one; owed, as events are
 MAX_ITEMS = 1_000  # captures of one batch
+REVISION = 25.0
+MERGE = 100.0  # of records, or its undoing
 
 
 def body_cost(body: bytes) -> float:
@@ -97,6 +100,7 @@ def _retrieve(arguments: Arguments) -> Work:
         "roots": roots,
         "nodes": nodes,
         "edges": edges,
+        "citations": nodes,
         "ranked": roots,
         "hubs": LIST,
         "cuts": 4,
@@ -175,6 +179,12 @@ def _report_outcomes(arguments: Arguments) -> Work:
     return Work(15 + 25 * len(items) + used / 4, {"results": len(items)})
 
 
+def _revisions(arguments: Arguments) -> Work:
+    items = arguments.within("input").items("items", MAX_REVISIONS)
+    points = sum(MERGE if item.given("merge") or item.given("unmerge") else REVISION for item in items)
+    return Work(points, {"results": len(items)})
+
+
 def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
@@ -186,7 +196,7 @@ def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
     return lambda _: Work(points, lists)
 
 
-_REVISION = _fixed(25)
+_REVISION = _fixed(REVISION)
 
 # By the name of a field of Query or Mutation.
 WORK: Mapping[str, Callable[[Arguments], Work]] = {
@@ -200,6 +210,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "planGraph": _fixed(10, steps=100, links=200),
     "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
     "revisionImpact": _fixed(25, records=100),
+    "revisionRules": _fixed(2, revisionRules=100),
     "reevaluations": _fixed(10, reevaluations=MAX_WAITING),
     "slotHistory": _page("slotHistory", 100),
     "planVersions": _fixed(20, planVersions=100),
@@ -233,12 +244,14 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retryCapture": _fixed(100),
     "dropCapture": _fixed(10),
     "supersede": _REVISION,
+    "amend": _REVISION,
+    "reviseRecords": _revisions,
     "fork": _REVISION,
     "contest": _REVISION,
     "resolveContest": _REVISION,
     "retract": _REVISION,
-    "merge": _fixed(100),
-    "unmerge": _fixed(100),
+    "merge": _fixed(MERGE),
+    "unmerge": _fixed(MERGE),
     "rejectDuplicate": _REVISION,
     "setPredicate": _fixed(50),
     "undoRun": _fixed(500),
