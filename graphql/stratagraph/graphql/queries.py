@@ -8,6 +8,7 @@ from typing import Annotated
 import strawberry
 
 from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, record_uuid
+from stratagraph.graphql.change_fields import ChangeQueries
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.lesson_fields import LessonQueries
@@ -326,7 +327,7 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, GraphQueries, LessonQueries):
+class Query(RecordQueries, GraphQueries, LessonQueries, ChangeQueries):
     @strawberry.field(
         description="Return measures of the records that the caller may read in full, counted in the background."
     )

@@ -7,6 +7,7 @@ from graphql import GraphQLError
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.execution import ExecutionContext
 
+from stratagraph.graphql.change_fields import Subscription
 from stratagraph.graphql.documents import BoundedDocuments, Documents
 from stratagraph.graphql.limits.extension import FairUseExtension
 from stratagraph.graphql.limits.slices import SlicedExecution
@@ -37,6 +38,7 @@ def build_schema() -> Schema:
     schema = Schema(
         query=Query,
         mutation=Mutation,
+        subscription=Subscription,
         types=[errors.MemoryError],
         extensions=[lambda: BoundedDocuments(documents), RecordOperation, BoundedVariables, FairUseExtension],
         execution_context_class=SlicedExecution,
