@@ -76,8 +76,8 @@ def set_back(url: str) -> None:
             " WHERE oid = 'sync_log'::regclass); END $do$"
         )
         connection.execute(
-            "ALTER TABLE sync_log DROP COLUMN scope, DROP COLUMN sensitivity, DROP COLUMN raised_to, DROP COLUMN source,"
-            " DROP COLUMN target, DROP CONSTRAINT sync_log_kind_ck,"
+            "ALTER TABLE sync_log DROP COLUMN scope, DROP COLUMN sensitivity, DROP COLUMN raised_to,"
+            " DROP COLUMN source, DROP COLUMN target, DROP CONSTRAINT sync_log_kind_ck,"
             " ADD CONSTRAINT sync_log_kind_ck CHECK (kind IN (1, 2))"
         )
         connection.execute("RESET ROLE")

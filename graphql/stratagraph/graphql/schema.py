@@ -22,8 +22,11 @@ from stratagraph.graphql.variable_bounds import BoundedVariables
 class Schema(strawberry.Schema):
     """Strawberry's schema without its log of errors, which quotes documents and values.
 
-    `masking.coded` logs the internal errors, and the access log has a line for each request.
+    `masking.coded` logs the internal errors, and the access log has a line for each request. `documents` parses and
+    validates for it.
     """
+
+    documents: Documents
 
     def process_errors(
         self,
@@ -45,7 +48,7 @@ def build_schema() -> Schema:
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),
     )
-    documents = Documents(schema._schema)
+    documents = schema.documents = Documents(schema._schema)
     return schema
 
 

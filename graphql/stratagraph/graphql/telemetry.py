@@ -41,10 +41,14 @@ class RecordOperation(SchemaExtension):
         document = execution.graphql_document
         operation = None if document is None else get_operation_ast(document, execution.operation_name)
         if document is not None and operation is not None:
-            record: RequestRecord = execution.context.record
-            record.kind, record.fields = operation.operation.value, root_fields(document, operation)
-            record.name = operation.name.value[:MAX_OPERATION_NAME] if operation.name is not None else None
+            record_operation(execution.context.record, document, operation)
         yield
+
+
+def record_operation(record: RequestRecord, document: DocumentNode, operation: OperationDefinitionNode) -> None:
+    """Record kind, root fields and name of an operation of a valid document."""
+    record.kind, record.fields = operation.operation.value, root_fields(document, operation)
+    record.name = operation.name.value[:MAX_OPERATION_NAME] if operation.name is not None else None
 
 
 def root_fields(document: DocumentNode, operation: OperationDefinitionNode) -> tuple[str, ...]:
