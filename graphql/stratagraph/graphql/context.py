@@ -25,13 +25,15 @@ class Context:
     """The context of one request. Loaders are made per request, so no caller is shown what another one read.
 
     `record` receives what the access log, metrics and traces show of the request.
-    Without a `ticket`, as where no server runs, the operation is not limited.
+    Without a `ticket`, as where no server runs, the operation is not limited. `resume_after` is the position that a
+    client of a stream names apart from the document, as the header Last-Event-ID does.
     """
 
     trust: Trust
     services: Services
     record: RequestRecord = field(default_factory=RequestRecord)
     ticket: Ticket | None = None
+    resume_after: str | None = None
     relations: DataLoader[UUID, list[Relation]] = field(init=False)
     relation_pages: DataLoader[RelationsAsked, RelationPage] = field(init=False)
     audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)

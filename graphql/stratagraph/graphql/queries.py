@@ -8,6 +8,7 @@ from typing import Annotated
 import strawberry
 
 from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, record_uuid
+from stratagraph.graphql.change_fields import ChangeQueries
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.lesson_fields import LessonQueries
@@ -343,7 +344,7 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries, RuleQueries):
+class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries, RuleQueries, ChangeQueries):
     @strawberry.field(
         description="Return measures of the records that the caller may read in full, counted in the background."
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from stratagraph.graphql.json_input import MAX_VALUES
+from stratagraph.memory.changes.service import MAX_PAGE as MAX_CHANGES
 from stratagraph.memory.explore.around import BETWEEN
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_OPS, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
@@ -31,6 +32,7 @@ BODY_VALUES = 2_000  # commas of a large body for one point: about as many as it
 EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because only the answer tells how many there are
 PARTIES = 2  # of a dispute, for its cost
 PARTY = 0.5  # of each further one; owed, as events are
+SUBSCRIPTION = 20.0  # of beginning one; the changes that it sends are paid for as they come
 MAX_ITEMS = 1_000  # captures of one batch
 REVISION = 25.0
 MERGE = 100.0  # of records, or its undoing
@@ -128,6 +130,11 @@ def _records(arguments: Arguments) -> Work:
     return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
 
 
+def _changes(arguments: Arguments) -> Work:
+    first = arguments.number("first", 100, 1, MAX_CHANGES)
+    return Work(10 + first / 4, {"nodes": first})
+
+
 def _duplicates(arguments: Arguments) -> Work:
     first = arguments.number("first", 50, 1, MAX_PAGE)
     return Work(4 + first, {"nodes": first, "records": 2, "evidence": 4})
@@ -223,6 +230,8 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
     "predicates": _fixed(5, predicates=100),
+    "changes": _changes,
+    "changed": _fixed(SUBSCRIPTION),
     "forgetPreview": _page("nodes", 50),
     "explainPath": _explain_path,
     "impact": _impact,

@@ -68,6 +68,7 @@ class ErrorCode(Enum):
     IDEMPOTENCY_MISMATCH = "IDEMPOTENCY_MISMATCH"
     DELETION_FORBIDDEN = "DELETION_FORBIDDEN"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    POSITION_EXPIRED = "POSITION_EXPIRED"
     UNAVAILABLE = "UNAVAILABLE"
     RATE_LIMITED = "RATE_LIMITED"
     DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
@@ -353,6 +354,7 @@ _register(
         ErrorCode.CONDITIONS_OVERLAP: "Another active fact holds at the same time; make the conditions exclusive.",
         ErrorCode.IDEMPOTENCY_MISMATCH: "The idempotency key belongs to another request; choose a new key.",
         ErrorCode.DELETION_FORBIDDEN: "The record's deletion policy is NEVER.",
+        ErrorCode.POSITION_EXPIRED: "The changes after the position are no longer kept; read the present state.",
         ErrorCode.LIMIT_EXCEEDED: "The request is over a size limit; send less.",
         ErrorCode.UNAVAILABLE: "The database cannot be reached or is too busy; retry with back-off.",
         ErrorCode.RATE_LIMITED: "The credential has used up its share; wait `retryAfter` seconds.",
