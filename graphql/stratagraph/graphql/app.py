@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
@@ -44,6 +44,9 @@ from stratagraph.graphql.failure import (
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.limits.refusals import is_large, refused_operation
+from stratagraph.graphql.live.event_stream import EventStreams, asks_for_events
+from stratagraph.graphql.live.sessions import OpenSubscriptions
+from stratagraph.graphql.live.socket import Sockets
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.probes import probes
 from stratagraph.graphql.request_body import UnsupportedBody, read_request
@@ -95,6 +98,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         admission: Admission,
         schema: Schema | None,
         web: WebOptions,
+        stopping: asyncio.Event,
     ) -> None:
         super().__init__(
             schema or build_schema(), graphql_ide=None, allow_queries_via_get=True, subscription_protocols=()
@@ -103,6 +107,10 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         self._services = services
         self._authentication = authentication
         self._admission = admission
+        assert isinstance(self.schema, Schema)
+        parts = (services, authentication, admission, self.schema, OpenSubscriptions(admission.options), stopping)
+        self._streams = EventStreams(*parts, web)
+        self._sockets = Sockets(*parts, web)
 
     async def get_sub_response(self, request: Request | WebSocket) -> Response:
         """Return the response whose status and media type `create_response` takes; `process_result` sets them."""
@@ -196,11 +204,14 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request. Errors before execution (credential, body) are answered in the form of GraphQL errors."""
-        if scope["type"] != "http":
-            await super().__call__(scope, receive, send)
+        if scope["type"] == "websocket":
+            await self._sockets(scope, receive, send)
             return
         accepted = media_type(Headers(scope=scope).getlist("accept"))
         try:
+            if asks_for_events(scope):
+                await self._streams(scope, receive, send)
+                return
             await self._admission.enter(Request(scope))
             async with AsyncExitStack() as held:
                 scope["state"]["held"] = held
@@ -337,9 +348,12 @@ class LoopbackHosts:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
+        if scope["type"] in ("http", "websocket"):
             host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
             if _host_name(host) not in _LOOPBACK_HOSTS:
+                if scope["type"] == "websocket":
+                    await send({"type": "websocket.close", "code": 1008})  # answers the handshake with 403
+                    return
                 message = "The Host header must name a loopback host, such as 127.0.0.1, in single-user mode."
                 await failure(message, "FORBIDDEN", 400)(scope, receive, send)
                 return
@@ -366,6 +380,7 @@ def build_app(
     unready: Callable[[], Awaitable[list[str]]],
     health: Callable[[], Awaitable[HealthReport]],
     loopback_only: bool,
+    stopping: asyncio.Event | None = None,
     schema: Schema | None = None,
     telemetry: Telemetry | None = None,
     metrics: Route | None = None,
@@ -374,12 +389,12 @@ def build_app(
     """Return the ASGI application with its routes, limits and probes.
 
     `unready` and `health` are those of `probes`. With `loopback_only`, for single-user mode, requests must name a
-    loopback host. Without a `schema`, one is built. `telemetry` receives what is recorded of requests. `metrics` is
-    the route of the metrics; None where this application must not show them. `web` has the origins of pages that may
-    call the API, by default none, and the persisted documents.
+    loopback host. Streams end when `stopping` is set. Without a `schema`, one is built. `telemetry` receives what is
+    recorded of requests. `metrics` is the route of the metrics; None where this application must not show them. `web`
+    has the origins of pages that may call the API, by default none, and the persisted documents.
     """
     web = web or WebOptions()
-    endpoint = GraphQLEndpoint(services, authentication, admission, schema, web)
+    endpoint = GraphQLEndpoint(services, authentication, admission, schema, web, stopping or asyncio.Event())
     graphql = Route("/graphql", endpoint, methods=["GET", "POST"])
     graphql.methods = {"GET", "POST"}  # Starlette adds HEAD, which would execute a query for nothing
 
@@ -401,6 +416,7 @@ def build_app(
         return Starlette(
             routes=[
                 graphql,
+                WebSocketRoute("/graphql", endpoint),
                 *artifact_routes(artifacts, authentication, admission),
                 Route("/graphiql", graphiql),
                 *probes(services.version, unready, health),

@@ -16,6 +16,7 @@ from stratagraph.graphql.types.lessons import (
     LearnLessonSuccess,
     LessonsChanged,
     LessonsResult,
+    Playbook,
     RemoveLessonInput,
     RetireLessonsInput,
     VerifyLessonInput,
@@ -106,7 +107,8 @@ class LessonQueries:
 
     @strawberry.field(
         description="Return lessons as text for a system prompt, one line each, their texts quoted: with a query those"
-        " that are about it, and an empty text if none is; else the last learned ones under `## RECENT LESSONS`."
+        " that are about it, and an empty text if none is; else the last learned ones under `## RECENT LESSONS`. Counts"
+        " nothing unless asked to; credit the lessons that helped with `creditLessons`."
     )
     async def playbook(
         self,
@@ -120,19 +122,20 @@ class LessonQueries:
         record_retrievals: Annotated[
             bool | None,
             strawberry.argument(
-                description="Whether each lesson in the text counts as retrieved, so that `creditLessons` can credit it"
-                " and its utility follows; false for looking only."
+                description="Whether each lesson in the text counts as retrieved now, so that the utility of one that"
+                " is told and not credited falls. By default a lesson counts when it is credited."
             ),
-        ] = True,
-    ) -> str:
-        return await info.context.services.lessons.playbook(
+        ] = False,
+    ) -> Playbook:
+        found = await info.context.services.lessons.playbook(
             info.context.trust,
             query=query,
             scope=scope,
             limit=DEFAULT_TOLD if limit is None else limit,
             token_budget=DEFAULT_TOKENS if token_budget is None else token_budget,
-            is_counted=record_retrievals is not False,
+            is_counted=bool(record_retrievals),
         )
+        return Playbook.of(found)
 
     @strawberry.field(
         description="Return the mistakes of the last learned lessons as text for a prompt, one line each, under"
@@ -185,16 +188,17 @@ class LessonMutations:
         return await revised(info, input)
 
     @strawberry.mutation(
-        description="Count as helpful, each once, the lessons that `playbook` recently returned to this"
-        " credential. A playbook is credited once: the same window again counts nothing."
+        description="Count as helpful the lessons of one playbook, or each once those of all that `playbook` recently"
+        " returned to this credential. A playbook is credited once: its id again counts nothing and returns the same"
+        " lessons, the same window again returns none."
     )
     async def credit_lessons(
         self,
         info: Info,
-        input: Annotated[CreditLessonsInput, strawberry.argument(description="The window.")],  # noqa: A002
+        input: Annotated[CreditLessonsInput, strawberry.argument(description="The playbook, or the window.")],  # noqa: A002
     ) -> LessonsResult:
         context = info.context
-        return LessonsChanged.of(await context.services.lessons.credit(context.trust, window_s=input.window_seconds))
+        return LessonsChanged.of(await input.credited_by(context.services.lessons, context.trust))
 
     @strawberry.mutation(
         description="Retire the least useful part of the lessons of a scope that are often retrieved and hardly ever"

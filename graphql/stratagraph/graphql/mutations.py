@@ -7,6 +7,7 @@ from typing import Annotated
 import strawberry
 
 from stratagraph.graphql.arguments import record_uuid, request_of
+from stratagraph.graphql.batch_mutations import BatchMutations
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.lesson_fields import LessonMutations
 from stratagraph.graphql.revising import revised
@@ -43,6 +44,7 @@ from stratagraph.graphql.types.learning import (
 from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
 from stratagraph.graphql.types.revision import RevisionResult
 from stratagraph.graphql.types.revision_inputs import (
+    AmendInput,
     ContestInput,
     DeleteRecordInput,
     ForkInput,
@@ -68,7 +70,7 @@ _REVISION = strawberry.argument(description="The record, the change and the reas
 @strawberry.type(
     description="Writes. Each runs in one transaction, except that erasing a scope or a tenant takes several."
 )
-class Mutation(LessonMutations):
+class Mutation(BatchMutations, LessonMutations):
     @strawberry.mutation(description="Store one memory.")
     async def capture_memory(
         self,
@@ -112,6 +114,13 @@ class Mutation(LessonMutations):
         " place."
     )
     async def supersede(self, info: Info, input: Annotated[SupersedeInput, _REVISION]) -> RevisionResult:  # noqa: A002
+        return await revised(info, input)
+
+    @strawberry.mutation(
+        description="Replace a record by a new one with some members of its payload changed, by a JSON merge patch. An"
+        " entity or a working record is changed in place."
+    )
+    async def amend(self, info: Info, input: Annotated[AmendInput, _REVISION]) -> RevisionResult:  # noqa: A002
         return await revised(info, input)
 
     @strawberry.mutation(description="Add a variant of a record for conditions under which the record does not hold.")

@@ -8,13 +8,17 @@ from typing import Annotated
 import strawberry
 
 from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, record_uuid
+from stratagraph.graphql.change_fields import ChangeQueries
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.lesson_fields import LessonQueries
 from stratagraph.graphql.limits.costs import EVENT
+from stratagraph.graphql.list_queries import ListQueries
 from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.rule_queries import RuleQueries
 from stratagraph.graphql.types.audit import AuditLog
 from stratagraph.graphql.types.duplicates import DuplicateCandidateConnection
+from stratagraph.graphql.types.enums import ListOrder
 from stratagraph.graphql.types.explanation import WhyNotResult, WhyNotSuccess
 from stratagraph.graphql.types.fact_predicates import FactPredicate
 from stratagraph.graphql.types.failed_captures import FailedCaptureConnection
@@ -23,10 +27,10 @@ from stratagraph.graphql.types.health import Health
 from stratagraph.graphql.types.history import RecordHistory
 from stratagraph.graphql.types.learning import ConsolidationRunConnection
 from stratagraph.graphql.types.metrics import Metrics
-from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.plan_differences import PlanDiff
 from stratagraph.graphql.types.plans import PlanGraph
-from stratagraph.graphql.types.records import MemoryRecord, RecordConnection, RecordFilter
+from stratagraph.graphql.types.record_lists import RecordConnection, RecordFilter
+from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.reevaluation import ImpactedRecord, Reevaluation, RevisionImpact
 from stratagraph.graphql.types.retrieve import RetrieveGraphInput, RetrieveGraphResult, RetrieveGraphSuccess
 from stratagraph.memory.records.cursors import MAX_PAGE
@@ -140,7 +144,11 @@ class RecordQueries:
             )
         )
 
-    @strawberry.field(description="Return a page of records, newest first.")
+    @strawberry.field(
+        description="Return a page of the records that fit a filter, newest first unless another order is asked for."
+        " With `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of"
+        " that instant and by the present one."
+    )
     async def records(
         self,
         info: Info,
@@ -149,24 +157,28 @@ class RecordQueries:
         ] = None,
         first: Annotated[int | None, strawberry.argument(description=_maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
+        order: Annotated[
+            ListOrder | None, strawberry.argument(description="Order of the list; null for the newest first.")
+        ] = ListOrder.CREATED_DESC,
+        as_of: AsOfInstant = None,
     ) -> RecordConnection:
-        context, wanted = info.context, filter or RecordFilter()
-        page = await context.services.lookup.records(
+        context, wanted = info.context, (filter or RecordFilter()).as_filter()
+        lists = context.services.lookup.lists
+        page = await lists.page(
             context.trust,
-            types=wanted.types or (),
-            scope=wanted.scope,
-            tag=wanted.tag,
-            valid_at=wanted.valid_at,
+            wanted,
+            order=order or ListOrder.CREATED_DESC,
             first=DEFAULT_PAGE if first is None else first,
             after=after,
+            as_of=as_of,
         )
         context.record.touch(len(page.records))
-        return RecordConnection(
-            nodes=[MemoryRecord.of(record) for record in page.records],
-            page_info=PageInfo(has_next_page=page.has_next, end_cursor=page.end_cursor),
-        )
+        return RecordConnection.of(page, context, lambda: lists.count(context.trust, wanted, as_of=page.as_of))
 
-    @strawberry.field(description="Return the entities known by a name or alias.")
+    @strawberry.field(
+        description="Return the entities known by a name or alias.",
+        deprecation_reason="Use `entityPage`, which has all of them, page by page.",
+    )
     async def entities(
         self,
         info: Info,
@@ -311,7 +323,8 @@ class RecordQueries:
 
     @strawberry.field(
         description="Return a page of the records that would be pruned by an instant if they were neither read nor"
-        " changed before it. Changes nothing."
+        " changed before it. Changes nothing.",
+        deprecation_reason="Use `fading`, which has the same records, and counts them only where that is selected.",
     )
     async def forget_preview(
         self,
@@ -331,7 +344,7 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, GraphQueries, LessonQueries):
+class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries, RuleQueries, ChangeQueries):
     @strawberry.field(
         description="Return measures of the records that the caller may read in full, counted in the background."
     )

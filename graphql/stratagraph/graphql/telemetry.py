@@ -44,8 +44,7 @@ class RecordOperation(SchemaExtension):
         operation = None if document is None else get_operation_ast(document, execution.operation_name)
         if document is not None and operation is not None:
             record: RequestRecord = execution.context.record
-            record.kind, record.fields = operation.operation.value, root_fields(document, operation)
-            record.name = operation.name.value[:MAX_OPERATION_NAME] if operation.name is not None else None
+            record_operation(record, document, operation)
             with record.executing():
                 yield
                 record.failure = _first_code(getattr(execution.result, "errors", None))
@@ -60,6 +59,12 @@ def _first_code(errors: Sequence[GraphQLError] | None) -> str | None:
     if isinstance(original, StratagraphError):
         return original.code
     return InvalidInput.code if original is None or isinstance(original, GraphQLError) else StratagraphError.code
+
+
+def record_operation(record: RequestRecord, document: DocumentNode, operation: OperationDefinitionNode) -> None:
+    """Record kind, root fields and name of an operation of a valid document."""
+    record.kind, record.fields = operation.operation.value, root_fields(document, operation)
+    record.name = operation.name.value[:MAX_OPERATION_NAME] if operation.name is not None else None
 
 
 def root_fields(document: DocumentNode, operation: OperationDefinitionNode) -> tuple[str, ...]:

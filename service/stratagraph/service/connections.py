@@ -21,6 +21,7 @@ from stratagraph.graphql.error_fields import extensions_of
 from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.graphql.web.request_ids import HEADER, new_request_id
 from stratagraph.service.processes.board import Member
+from stratagraph.service.sockets import BoundedSocket
 
 HEADER_BYTES = 64 << 10  # of the request line and the headers of one request
 ARTIFACT_FACTOR = 10  # times the body timeout that an artifact has
@@ -192,6 +193,14 @@ class BoundedProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
         limits, artifact = self.open_connections.limits, self.scope.get("path") == ARTIFACTS
         self._arm(limits.body_s * (ARTIFACT_FACTOR if artifact else 1))
+
+    def handle_websocket_upgrade(self) -> None:
+        """Leave the connection to the protocol for WebSocket. It counts as open until that has lost it."""
+        self._disarm()
+        super().handle_websocket_upgrade()
+        socket = self.transport.get_protocol()
+        assert isinstance(socket, BoundedSocket)
+        socket.when_lost = self._leave
 
     def _fault_of_headers(self) -> tuple[bytes, str] | None:
         """Return the status and message for headers that must be refused; None if there is nothing wrong with them."""

@@ -183,7 +183,7 @@ async def _run_opened(
             if listeners.local is not None:
                 group.create_task(serve_local(LocalApi(runtime, schema), listeners.local, stop.now), name="local")
             if listeners.api is not None:
-                app = application(runtime, telemetry, schema, web)
+                app = application(runtime, telemetry, schema, web, stop.now)
                 clients = OpenConnections(limits, member, stop.is_asked)
                 telemetry.metrics.follow_connections(clients)
                 group.create_task(serve_http(app, listeners.api, clients, stop.now, ready), name="api")
@@ -230,9 +230,13 @@ def _held(settings: Settings, parts: tuple[Part, ...]) -> Iterator[Path | None]:
 
 
 def application(
-    runtime: Runtime, telemetry: ServiceTelemetry, schema: Schema | None = None, web: WebOptions | None = None
+    runtime: Runtime,
+    telemetry: ServiceTelemetry,
+    schema: Schema | None = None,
+    web: WebOptions | None = None,
+    stopping: asyncio.Event | None = None,
 ) -> Starlette:
-    """Return the ASGI application of the API over the services of `runtime`.
+    """Return the ASGI application of the API over the services of `runtime`. Streams end when `stopping` is set.
 
     It has /metrics only in single-user mode, where every caller is the operator, and if they have no own listener.
     """
@@ -248,6 +252,7 @@ def application(
         unready=runtime.health.unready,
         health=runtime.health.report_to_operator,
         loopback_only=settings.is_single_user,
+        stopping=stopping,
         schema=schema,
         telemetry=telemetry,
         metrics=telemetry.metrics.route() if has_metrics else None,

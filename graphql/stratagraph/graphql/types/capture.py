@@ -133,6 +133,7 @@ class CaptureMemorySuccess:
             mentions=captured.mentions,
             changes=captured.changes,
             unindexed_terms=captured.unindexed_terms,
+            warnings=captured.warnings,
             captured=captured.primary.id,
         )
 

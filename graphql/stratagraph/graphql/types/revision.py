@@ -43,6 +43,7 @@ class RevisionSuccess:
                 revised.sequence,
                 changes=revised.changes,
                 unindexed_terms=revised.unindexed_terms,
+                warnings=revised.warnings,
             ),
             queued=revised.queued,
             replayed=revised.replayed,

@@ -19,7 +19,7 @@ from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import Forbidden, InvalidInput, LimitExceeded
 
 PARAMETERS = ("query", "documentId", "operationName", "variables", "extensions")
-_JSON_TYPES = ("application/json", "application/graphql-response+json")
+_API_TYPES = ("application/json", "application/graphql-response+json", "text/event-stream")
 _OWN_SITE = ("same-origin", "none")  # a page of the service, or the user's own doing
 
 
@@ -62,7 +62,7 @@ def refuse_other_sites(headers: Headers, origins: Collection[str]) -> None:
     """Raise Forbidden for a request without a credential that a page of another site may have caused.
 
     `origins` are those that may call the API. Browsers name the site in Sec-Fetch-Site, and older ones in Origin. For
-    what an image or a script asks for, they accept no JSON by name.
+    what an image or a script asks for, they accept none of the API's media types by name.
     """
     origin = headers.get("origin")
     if origin is not None and origin in origins:
@@ -71,7 +71,7 @@ def refuse_other_sites(headers: Headers, origins: Collection[str]) -> None:
     if site is not None:
         is_own = site.strip().lower() in _OWN_SITE
     else:
-        is_own = origin is None and any(name in headers.get("accept", "").lower() for name in _JSON_TYPES)
+        is_own = origin is None and any(name in headers.get("accept", "").lower() for name in _API_TYPES)
     if not is_own:
         raise Forbidden(
             "A GET request without a credential must come from the user and not from a page of another site: send"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -19,6 +19,7 @@ MAX_USED = 1_000  # records; a retrieval returns no more
 MAX_STEPS = 1_000  # steps of plans in one report
 MAX_STEP_ID = 2_000  # characters, as in a plan
 MAX_LATENCY_MS = 1e10  # about four months
+MAX_REPORTS = 100  # in one batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,21 @@ class OutcomeReport:
     def steps_of(self, record: UUID) -> Iterator[StepOutcome]:
         """Return the outcomes of the steps of one plan."""
         return (step for step in self.steps if step.record == record)
+
+
+def check_batch(reports: Sequence[OutcomeReport]) -> None:
+    """Raise InvalidInput for a batch without reports, with too many, or with two of one retrieval."""
+    if not 1 <= len(reports) <= MAX_REPORTS:
+        raise InvalidInput(f"items: {len(reports)} reports; give 1 to {MAX_REPORTS}", path=["items"])
+    seen: set[UUID] = set()
+    for position, report in enumerate(reports):
+        if report.retrieval in seen:
+            raise InvalidInput(
+                f"items.{position}.retrievalId: an earlier item reports on {report.retrieval}; report on each retrieval"
+                " once",
+                path=["items", str(position), "retrievalId"],
+            )
+        seen.add(report.retrieval)
 
 
 def check(report: OutcomeReport) -> None:

@@ -11,6 +11,7 @@ from uuid import UUID
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.lessons.block import SCHEMA_VERSION
 from stratagraph.memory.requests.bounds import check_between
+from stratagraph.memory.requests.warnings import camel_case
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
@@ -116,9 +117,8 @@ def check(request: LearnLesson) -> None:
     with problems:
         _check_text("solution", request.solution, MAX_TEXT, is_required=True)
     for name in _TEXTS:
-        first, *rest = name.split("_")
         with problems:
-            _check_text(first + "".join(map(str.capitalize, rest)), getattr(request, name), MAX_TEXT)
+            _check_text(camel_case(name), getattr(request, name), MAX_TEXT)
     with problems:
         _check_text("codeExample", request.code_example, MAX_CODE)
     with problems:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
+
+import orjson
 
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
@@ -49,6 +53,58 @@ def decode_pair(cursor: str) -> tuple[float, UUID, UUID]:
     if not 0 <= score <= 1:
         raise _not_a_cursor(cursor)
     return score, UUID(bytes=key[8:24]), UUID(bytes=key[24:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListCursor:
+    """The place in a list after which a page begins.
+
+    `mark` is the digest of the list's filter and order. `value` is what the order goes by, beside the id. `at` is the
+    instant as of which the first page computed salience.
+    """
+
+    mark: str
+    id: UUID
+    value: datetime | float | str | None
+    at: datetime
+
+    def encode(self) -> str:
+        value: object = self.value
+        if isinstance(value, datetime):
+            value = [_microseconds(value)]
+        return _encode(orjson.dumps([self.mark, self.id, value, _microseconds(self.at)]))
+
+    @classmethod
+    def decode(cls, cursor: str, mark: str) -> ListCursor:
+        """Return what `encode` wrote. Raises InvalidInput for other text, and for a cursor with another mark."""
+        try:
+            given, id_, value, at = orjson.loads(base64.urlsafe_b64decode(cursor + "=="))
+            if isinstance(value, list):
+                (microseconds,) = value
+                value = _instant(microseconds)
+            found = cls(mark=str(given), id=UUID(id_), value=value, at=_instant(at))
+        except (ValueError, TypeError, AttributeError, OverflowError, binascii.Error):
+            raise _not_a_cursor(cursor) from None
+        if found.mark != mark:
+            raise InvalidInput(
+                "after: this cursor is of a list with another filter or order; give those of the page before, or begin"
+                " without a cursor",
+                path=["after"],
+            )
+        if value is not None and not isinstance(value, datetime | float | str):
+            raise _not_a_cursor(cursor)
+        return found
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _microseconds(instant: datetime) -> int:
+    return (instant - _EPOCH) // timedelta(microseconds=1)
+
+
+def _instant(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 def _encode(key: bytes) -> str:

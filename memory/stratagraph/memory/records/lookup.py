@@ -13,7 +13,9 @@ from uuid import UUID
 from stratagraph.memory.plans.composing import composed_record, is_composed_id, parts_named, parts_of
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
-from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
+from stratagraph.memory.records.cursors import MAX_PAGE, ListCursor, decode_version, encode_version
+from stratagraph.memory.records.listing import EVERYTHING, RecordFilter, RecordLists, RecordPage
+from stratagraph.memory.records.pictures import Pictures
 from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.sequence import Sequences
@@ -33,6 +35,7 @@ from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.episode_timelines import LISTED_EVENTS, assemble_episodes
 from stratagraph.store.records.handles import handle_key
+from stratagraph.store.records.listing import ListOrder
 from stratagraph.store.records.past import Moment, Past, Version
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.tombstones import find_tombstones
@@ -43,15 +46,6 @@ MAX_RELATIONS = 100  # returned for one record, greatest weight first
 LOGGED_S = 1.0  # seconds within which an answer of another process is in the log
 POLL_S = 0.1  # seconds between two looks at it
 ALL_EVENTS = 10_000  # of an episode that is requested alone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordPage:
-    """A page of records, newest first, and the cursor of its last record; `has_next` is exact."""
-
-    records: tuple[MemoryRecord, ...]
-    end_cursor: str | None
-    has_next: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +66,15 @@ class AuditPage:
     has_next: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationPage:
+    """A page of the relations of a record, heaviest first, and the cursor of its last one; `has_next` is exact."""
+
+    relations: tuple[Relation, ...]
+    end_cursor: str | None
+    has_next: bool
+
+
 class Lookup:
     """The service that reads records, each as far as it is visible to the caller."""
 
@@ -81,6 +84,8 @@ class Lookup:
         self._clock = clock
         self._log = log
         self._sequences = Sequences()
+        self.lists = RecordLists(database, directory, clock)
+        self.pictures = Pictures(database, directory, clock)
 
     async def record(
         self, trust: Trust, id_: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
@@ -163,37 +168,15 @@ class Lookup:
     async def records(
         self,
         trust: Trust,
+        wanted: RecordFilter = EVERYTHING,
         *,
-        types: Collection[MemoryType] = (),
-        scope: str | None = None,
-        tag: str | None = None,
-        valid_at: datetime | None = None,
+        order: ListOrder = ListOrder.CREATED_DESC,
         first: int = 50,
         after: str | None = None,
+        as_of: datetime | None = None,
     ) -> RecordPage:
-        """Return a page of the records visible to the caller, fully or redacted, newest first.
-
-        Without `types`, `scope` or `tag`, records of all of them are listed. With `valid_at`, facts that did not hold
-        then are left out, if the caller may read them in full. `after` is the `end_cursor` of the previous page. Raises
-        InvalidInput for an invalid `first` or `after`, or for text that cannot be stored.
-        """
-        trust.require(Access.READ)
-        check_between("first", first, 1, MAX_PAGE)
-        check_json(scope, path=["filter", "scope"])
-        check_json(tag, path=["filter", "tag"])
-        before = decode_id(after) if after is not None else None
-        caller = await self._directory.resolve(trust)
-        async with self._database.reading(caller.bounds) as connection:
-            reader = Reader(connection, self._directory, caller, self._clock.now())
-            found = await reader.page(
-                types=types, scope=scope, tag=tag, first=first + 1, before=before, valid_at=valid_at
-            )
-        shown = tuple(found[:first])
-        return RecordPage(
-            records=shown,
-            end_cursor=encode_id(shown[-1].id) if shown else None,
-            has_next=len(found) > first,
-        )
+        """Return a page of the records visible to the caller; see `RecordLists.page`."""
+        return await self.lists.page(trust, wanted, order=order, first=first, after=after, as_of=as_of)
 
     async def entities(self, trust: Trust, name: str, *, scope: str | None, first: int) -> list[MemoryRecord]:
         """Return at most `first` entities with this name or alias, ignoring differences of case and white space.
@@ -348,6 +331,31 @@ class Lookup:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             return await reader.relations_of(ids, limit=MAX_RELATIONS)
 
+    async def relation_pages(
+        self, trust: Trust, ids: Collection[UUID], *, first: int, after: str | None
+    ) -> dict[UUID, RelationPage]:
+        """Return a page of the visible relations of each record, heaviest first, keyed by record.
+
+        `after` is the `end_cursor` of the page before. Raises InvalidInput for an invalid `first` or `after`.
+        """
+        weight, above = _relation_place(first, after)
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            found = await reader.list_relations(ids, first=first + 1, weight=weight, after=above)
+        return {id_: _relation_page(relations, first) for id_, relations in found.items()}
+
+    async def past_relation_pages(
+        self, trust: Trust, moments: Collection[Moment], *, first: int, after: str | None
+    ) -> dict[Moment, RelationPage]:
+        """Return the same as of the instant of each moment; see `past_relations`."""
+        weight, above = _relation_place(first, after)
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            past = Past(connection, self._directory, caller)
+            found = await past.list_relations(moments, first=first + 1, weight=weight, after=above)
+        return {moment: _relation_page(relations, first) for moment, relations in found.items()}
+
     async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
         """Return the relations that records had at past instants, at most MAX_RELATIONS each, greatest weight first.
 
@@ -409,6 +417,25 @@ class Lookup:
             return False
         scope = (await self._directory.scope_names([tombstone.scope]))[tombstone.scope]
         return caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is Visibility.FULL
+
+
+def _relation_place(first: int, after: str | None) -> tuple[float, UUID]:
+    check_between("first", first, 1, MAX_PAGE)
+    if after is None:
+        return 1.0, UUID(int=0)  # no weight is above 1, and no relation has this id
+    cursor = ListCursor.decode(after, "relations")
+    if not isinstance(cursor.value, float):
+        raise InvalidInput("after: not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"])
+    return cursor.value, cursor.id
+
+
+def _relation_page(relations: Sequence[Relation], first: int) -> RelationPage:
+    page = tuple(relations[:first])
+    end = None
+    if page:
+        cursor = ListCursor(mark="relations", id=page[-1].id, value=page[-1].weight, at=page[-1].created_at)
+        end = cursor.encode()
+    return RelationPage(relations=page, end_cursor=end, has_next=len(relations) > first)
 
 
 def _is_uuid(text: str) -> bool:

@@ -15,6 +15,8 @@ from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.propagation.reevaluation import derived_records, reevaluate
 from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.requests.retrying import StaleRead
+from stratagraph.memory.requests.warnings import RequestWarning
+from stratagraph.memory.revise.noting import about_revision
 from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change
@@ -60,6 +62,7 @@ class UnitOfWork:
     known: dict[UUID, MemoryRecord] = field(default_factory=dict)  # records as they were before this revision
     successors: dict[UUID, UUID | None] = field(default_factory=dict)  # records withdrawn, and those that replace them
     effects: dict[tuple[UUID, Effect], None] = field(default_factory=dict)  # on stored records, for the receipt
+    warnings: list[RequestWarning] = field(default_factory=list)  # for the receipt
 
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
         """Return the records to be revised, in the order of `ids`. `path` is the argument that an error names.
@@ -263,6 +266,8 @@ class UnitOfWork:
             current = {draft.position: writes.primaries.get(draft.position, draft.id) for draft in writes.drafts}
             records = await Reader(self.connection, self.directory, self.caller, writes.at).records(current.values())
             await attach(writes, {position: records[id_] for position, id_ in current.items()})
+        for draft in writes.drafts:
+            self.warnings += about_revision(writes.warnings.get(draft.position, ()), draft, self.known.values())
         self.changes += writes.changes
         self.causes |= writes.withdrawn | writes.causes
         for effects in writes.effects.values():
@@ -271,6 +276,26 @@ class UnitOfWork:
         self.doubtful |= writes.doubtful | ids_with_record_sources(writes.records)
         self.touched += [record.id for _, record in writes.records]
         self.edges += [relation for _, relation in writes.relations]
+
+
+async def lock_named(
+    connection: Connection,
+    directory: Directory,
+    caller: Caller,
+    named: Sequence[Collection[UUID]],
+    *,
+    at: datetime,
+) -> datetime:
+    """Lock what the revisions of a batch will change, as far as they name it; return the instant of the first of them.
+
+    So that batches and other writers take these locks in one order: the slots of all, then all records. Records that
+    the caller may not read in full are left out, since the revision that names one is refused.
+    """
+    work = UnitOfWork(connection, directory, caller, at, "")
+    found = await Reader(connection, directory, caller, at).records({id_ for ids in named for id_ in ids})
+    work.known |= {id_: record for id_, record in found.items() if not record.redacted}
+    await work.lock(list(work.known))
+    return work.at
 
 
 def refuse_episodes(records: Sequence[MemoryRecord]) -> None:
