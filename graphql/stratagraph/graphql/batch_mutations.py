@@ -13,10 +13,27 @@ from stratagraph.graphql.types.outcomes import (
     ReportOutcomesSuccess,
     ReportOutcomeSuccess,
 )
+from stratagraph.graphql.types.revision import RevisionSuccess
+from stratagraph.graphql.types.revision_batches import ReviseRecordsInput, ReviseRecordsResult, ReviseRecordsSuccess
 
 
 @strawberry.type(description="Mutations of several changes in one transaction.")
 class BatchMutations:
+    @strawberry.mutation(
+        description="Make several revisions in one transaction, in their order: all of them or none. Deletions are made"
+        " one by one, by `deleteRecord`."
+    )
+    async def revise_records(
+        self,
+        info: Info,
+        input: Annotated[ReviseRecordsInput, strawberry.argument(description="The revisions.")],  # noqa: A002
+    ) -> ReviseRecordsResult:
+        context = info.context
+        done = await context.services.revision.revise_all(
+            context.trust, input.as_requests(), idempotency_key=input.idempotency_key
+        )
+        return ReviseRecordsSuccess(results=[RevisionSuccess.of(one) for one in done])
+
     @strawberry.mutation(
         description="Report what came of several retrievals in one transaction, in their order: all reports or none."
     )

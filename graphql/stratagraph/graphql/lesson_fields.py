@@ -102,6 +102,7 @@ class LessonQueries:
             trigger=trigger,
             first=DEFAULT_LESSONS if first is None else first,
         )
+        info.context.record.touch(len(found))
         return [MemoryRecord.of(record) for record in found]
 
     @strawberry.field(
@@ -164,6 +165,7 @@ class LessonMutations:
         input: Annotated[LearnLessonInput, strawberry.argument(description="The lesson.")],  # noqa: A002
     ) -> LearnLessonResult:
         context = info.context
+        context.record.touch(1)
         return LearnLessonSuccess(learned=await context.services.lessons.learn(context.trust, input.as_request()))
 
     @strawberry.mutation(

@@ -44,6 +44,7 @@ from stratagraph.graphql.types.learning import (
 from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
 from stratagraph.graphql.types.revision import RevisionResult
 from stratagraph.graphql.types.revision_inputs import (
+    AmendInput,
     ContestInput,
     DeleteRecordInput,
     ForkInput,
@@ -77,6 +78,7 @@ class Mutation(BatchMutations, LessonMutations):
         input: Annotated[CaptureMemoryInput, strawberry.argument(description="The memory to store.")],  # noqa: A002
     ) -> CaptureMemoryResult:
         context = info.context
+        context.record.touch(1)
         captured = await context.services.capture.capture(context.trust, [input.as_request()])
         return CaptureMemorySuccess(captured=captured[0])
 
@@ -87,6 +89,7 @@ class Mutation(BatchMutations, LessonMutations):
         input: Annotated[CaptureMemoriesInput, strawberry.argument(description="The memories to store.")],  # noqa: A002
     ) -> CaptureMemoriesResult:
         context = info.context
+        context.record.touch(len(input.items))
         captured = await context.services.capture.capture(
             context.trust, [item.as_request() for item in input.items], batch=True
         )
@@ -111,6 +114,13 @@ class Mutation(BatchMutations, LessonMutations):
         " place."
     )
     async def supersede(self, info: Info, input: Annotated[SupersedeInput, _REVISION]) -> RevisionResult:  # noqa: A002
+        return await revised(info, input)
+
+    @strawberry.mutation(
+        description="Replace a record by a new one with some members of its payload changed, by a JSON merge patch. An"
+        " entity or a working record is changed in place."
+    )
+    async def amend(self, info: Info, input: Annotated[AmendInput, _REVISION]) -> RevisionResult:  # noqa: A002
         return await revised(info, input)
 
     @strawberry.mutation(description="Add a variant of a record for conditions under which the record does not hold.")
@@ -247,4 +257,6 @@ class Mutation(BatchMutations, LessonMutations):
     ) -> EraseResult:
         context = info.context
         request = request_of(input.as_request, Erase.check_fields)
+        if request.record_id is not None:
+            context.record.touch(1, request.record_id)
         return EraseSuccess.of(await context.services.erasure.erase(context.trust, request))

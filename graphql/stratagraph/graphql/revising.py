@@ -21,4 +21,5 @@ async def revised(info: Info, given: RevisionInput) -> RevisionSuccess:
     context = info.context
     now = context.services.capture.now()
     request = request_of(given.as_request, lambda made, problems: check_fields(made, now, problems))
+    context.record.touch(1, request.record_id)
     return RevisionSuccess.of(await context.services.revision.revise(context.trust, request))

@@ -48,7 +48,9 @@ def test_all_fields_of_a_flat_input_are_leaves_or_lists_of_leaves(
 ) -> None:
     for field in type_.fields.values():
         plain = get_nullable_type(field.type)
-        assert is_leaf_type(get_nullable_type(plain.of_type) if isinstance(plain, GraphQLList) else plain)
+        while isinstance(plain, GraphQLList):
+            plain = get_nullable_type(plain.of_type)
+        assert is_leaf_type(plain)
     assert not any(getattr(field.type, "is_maybe", False) for field in definition.fields)
 
 

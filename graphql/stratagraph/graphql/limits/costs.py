@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from stratagraph.graphql.json_input import MAX_VALUES
+from stratagraph.memory.changes.service import MAX_PAGE as MAX_CHANGES
 from stratagraph.memory.explore.around import BETWEEN
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_OPS, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
@@ -18,6 +19,7 @@ from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve.weights import Signal
+from stratagraph.memory.revise.request import MAX_REVISIONS
 from stratagraph.memory.revise.service import MAX_WAITING
 
 OPERATION = 1.0  # of every operation, for its document and its credential
@@ -28,7 +30,12 @@ LIST = 10  # items that a list without a row may have
 BODY_PART = 32 << 10  # bytes of a large body for one point
 BODY_VALUES = 2_000  # commas of a large body for one point: about as many as it has values
 EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because only the answer tells how many there are
+PARTIES = 2  # of a dispute, for its cost
+PARTY = 0.5  # of each further one; owed, as events are
+SUBSCRIPTION = 20.0  # of beginning one; the changes that it sends are paid for as they come
 MAX_ITEMS = 1_000  # captures of one batch
+REVISION = 25.0
+MERGE = 100.0  # of records, or its undoing
 
 
 def body_cost(body: bytes) -> float:
@@ -95,6 +102,7 @@ def _retrieve(arguments: Arguments) -> Work:
         "roots": roots,
         "nodes": nodes,
         "edges": edges,
+        "citations": nodes,
         "ranked": roots,
         "hubs": LIST,
         "cuts": 4,
@@ -122,9 +130,19 @@ def _records(arguments: Arguments) -> Work:
     return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
 
 
+def _changes(arguments: Arguments) -> Work:
+    first = arguments.number("first", 100, 1, MAX_CHANGES)
+    return Work(10 + first / 4, {"nodes": first})
+
+
 def _duplicates(arguments: Arguments) -> Work:
     first = arguments.number("first", 50, 1, MAX_PAGE)
     return Work(4 + first, {"nodes": first, "records": 2, "evidence": 4})
+
+
+def _disputes(arguments: Arguments) -> Work:
+    first = arguments.number("first", 50, 1, MAX_PAGE)
+    return Work(10 + first, {"nodes": first, "parties": PARTIES})
 
 
 def _explain_path(arguments: Arguments) -> Work:
@@ -168,6 +186,12 @@ def _report_outcomes(arguments: Arguments) -> Work:
     return Work(15 + 25 * len(items) + used / 4, {"results": len(items)})
 
 
+def _revisions(arguments: Arguments) -> Work:
+    items = arguments.within("input").items("items", MAX_REVISIONS)
+    points = sum(MERGE if item.given("merge") or item.given("unmerge") else REVISION for item in items)
+    return Work(points, {"results": len(items)})
+
+
 def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
@@ -179,7 +203,7 @@ def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
     return lambda _: Work(points, lists)
 
 
-_REVISION = _fixed(25)
+_REVISION = _fixed(REVISION)
 
 # By the name of a field of Query or Mutation.
 WORK: Mapping[str, Callable[[Arguments], Work]] = {
@@ -193,11 +217,21 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "planGraph": _fixed(10, steps=100, links=200),
     "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
     "revisionImpact": _fixed(25, records=100),
+    "revisionRules": _fixed(2, revisionRules=100),
     "reevaluations": _fixed(10, reevaluations=MAX_WAITING),
+    "slotHistory": _page("slotHistory", 100),
+    "planVersions": _fixed(20, planVersions=100),
+    "recordByHandle": _fixed(6),
+    "thread": _fixed(8),
+    "disputes": _disputes,
+    "fading": _page("nodes", 50),
+    "entityPage": _page("nodes", 20),
     "failedCaptures": _page("nodes", 50),
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
     "predicates": _fixed(5, predicates=100),
+    "changes": _changes,
+    "changed": _fixed(SUBSCRIPTION),
     "forgetPreview": _page("nodes", 50),
     "explainPath": _explain_path,
     "impact": _impact,
@@ -219,12 +253,14 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retryCapture": _fixed(100),
     "dropCapture": _fixed(10),
     "supersede": _REVISION,
+    "amend": _REVISION,
+    "reviseRecords": _revisions,
     "fork": _REVISION,
     "contest": _REVISION,
     "resolveContest": _REVISION,
     "retract": _REVISION,
-    "merge": _fixed(100),
-    "unmerge": _fixed(100),
+    "merge": _fixed(MERGE),
+    "unmerge": _fixed(MERGE),
     "rejectDuplicate": _REVISION,
     "setPredicate": _fixed(50),
     "undoRun": _fixed(500),
@@ -244,20 +280,37 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """The points of reading a field from one object, and the number of items of its list."""
+    """The points of reading a field from one object, and the number of items of its list.
+
+    With `page`, the default of its argument `first`, its lists have as many items as that argument says, each for
+    `each` points.
+    """
 
     points: float
     items: int = 1
+    page: int | None = None
+    each: float = 0.0
+
+    def work(self, arguments: Arguments) -> Work:
+        """Return the points of the field itself, and the items of the lists of its page."""
+        if self.page is None:
+            return Work(self.points)
+        first = arguments.number("first", self.page, 1, MAX_PAGE)
+        return Work(self.points + self.each * first, {"nodes": first})
 
 
 # By type and field: what is read for each object in a batch of its own.
 NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "relations"): Nested(0.5, MAX_RELATIONS),
+    ("MemoryRecord", "relationPage"): Nested(1, page=50, each=0.02),
     ("MemoryRecord", "auditLog"): Nested(0.3, 20),
     ("MemoryRecord", "payload"): Nested(0.2),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
     ("RecordConnection", "totalCount"): Nested(20),
+    ("FadingConnection", "totalCount"): Nested(40),
+    ("Thread", "turns"): Nested(4, page=50, each=0.5),
+    ("Thread", "episodes"): Nested(4, page=20, each=0.5),
     ("__Schema", "types"): Nested(0, 150),
     ("__Schema", "directives"): Nested(0, 10),
 }

@@ -13,7 +13,10 @@ from stratagraph.memory.lessons.windows import Window
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
 from stratagraph.memory.requests.warnings import WarningCode
+from stratagraph.memory.retrieve.rendering import CitationStyle
 from stratagraph.memory.retrieve.why_not import Absence
+from stratagraph.memory.revise.rules import Kind as RevisionKind
+from stratagraph.memory.revise.rules import Need as EvidenceNeed
 from stratagraph.store.learning.extraction import ReadingState
 from stratagraph.store.model.enums import (
     Curve,
@@ -65,6 +68,7 @@ class ErrorCode(Enum):
     IDEMPOTENCY_MISMATCH = "IDEMPOTENCY_MISMATCH"
     DELETION_FORBIDDEN = "DELETION_FORBIDDEN"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    POSITION_EXPIRED = "POSITION_EXPIRED"
     UNAVAILABLE = "UNAVAILABLE"
     RATE_LIMITED = "RATE_LIMITED"
     DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
@@ -261,6 +265,48 @@ _register(
     name="AbsenceReason",
 )
 _register(
+    RevisionKind,
+    "A revision, by its mutation.",
+    {
+        RevisionKind.SUPERSEDE: "Replace the whole payload.",
+        RevisionKind.AMEND: "Change some members of the payload.",
+        RevisionKind.FORK: "Add a variant for other conditions.",
+        RevisionKind.CONTEST: "Put in doubt.",
+        RevisionKind.RESOLVE_CONTEST: "Decide what is in doubt.",
+        RevisionKind.RETRACT: "Withdraw without a replacement.",
+        RevisionKind.MERGE: "Make one record of several.",
+        RevisionKind.UNMERGE: "Take two entities apart that were made one.",
+        RevisionKind.REJECT_DUPLICATE: "Note that two records are not the same.",
+        RevisionKind.DELETE_RECORD: "Remove with its history.",
+        RevisionKind.REINFORCE: "Raise the salience.",
+        RevisionKind.PENALIZE: "Lower the salience.",
+        RevisionKind.PIN: "Hold the salience, or let it decay again.",
+        RevisionKind.VERIFY_LESSON: "Note whether the advice of a lesson was verified.",
+        RevisionKind.REMOVE_LESSON: "Withdraw a lesson.",
+    },
+    name="RevisionKind",
+)
+_register(
+    EvidenceNeed,
+    "Whether a revision needs evidence.",
+    {
+        EvidenceNeed.NONE: "It takes none.",
+        EvidenceNeed.OPTIONAL: "It takes evidence and needs none.",
+        EvidenceNeed.WITHOUT_RECORD: "It needs evidence unless another record is the reason.",
+        EvidenceNeed.REQUIRED: "It needs evidence, in `evidence` or in the payload, else EVIDENCE_REQUIRED.",
+    },
+    name="EvidenceNeed",
+)
+_register(
+    CitationStyle,
+    "How a line of a rendering names its record.",
+    {
+        CitationStyle.RECORD_ID: "By its id, `[01980d6e-…]`, which takes 26 tokens.",
+        CitationStyle.NUMBER: "By a number, `[1]`, whose record is in `citations`.",
+    },
+    name="CitationStyle",
+)
+_register(
     Window,
     "How far back lessons are listed.",
     {
@@ -308,6 +354,7 @@ _register(
         ErrorCode.CONDITIONS_OVERLAP: "Another active fact holds at the same time; make the conditions exclusive.",
         ErrorCode.IDEMPOTENCY_MISMATCH: "The idempotency key belongs to another request; choose a new key.",
         ErrorCode.DELETION_FORBIDDEN: "The record's deletion policy is NEVER.",
+        ErrorCode.POSITION_EXPIRED: "The changes after the position are no longer kept; read the present state.",
         ErrorCode.LIMIT_EXCEEDED: "The request is over a size limit; send less.",
         ErrorCode.UNAVAILABLE: "The database cannot be reached or is too busy; retry with back-off.",
         ErrorCode.RATE_LIMITED: "The credential has used up its share; wait `retryAfter` seconds.",
@@ -321,10 +368,12 @@ _register(
 
 __all__ = [
     "Absence",
+    "CitationStyle",
     "Curve",
     "DeletionPolicy",
     "Engine",
     "ErrorCode",
+    "EvidenceNeed",
     "ListOrder",
     "MemoryType",
     "Outcome",
@@ -332,6 +381,7 @@ __all__ = [
     "PlanStepKind",
     "PlanStepStatus",
     "RecordState",
+    "RevisionKind",
     "Sensitivity",
     "SourceKind",
     "WarningCode",

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 import strawberry
 
-from stratagraph.graphql.context import Context, Info, episode_key
+from stratagraph.graphql.arguments import After
+from stratagraph.graphql.context import Context, Info, RelationsAsked, episode_key
 from stratagraph.graphql.past import AsOf, PastEpisode
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.graphql.types.lifecycle import Lifecycle
 from stratagraph.graphql.types.provenance import AuditEntry, Provenance
-from stratagraph.graphql.types.relations import Relation
+from stratagraph.graphql.types.relations import Relation, RelationConnection
+from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve import times
 from stratagraph.store.learning.extraction import ReadingState
 from stratagraph.store.model import records as domain
 from stratagraph.store.records.episode_timelines import is_thread_episode
 from stratagraph.store.records.past import Moment
+
+DEFAULT_RELATIONS = 50
 
 
 @strawberry.type(description="A time that a task names, which raises the records of it, or that a text names.")
@@ -151,6 +155,33 @@ class MemoryRecord:
         else:
             relations = await self.as_of.loaders.relations.load(Moment(self.record.id, self.as_of.at))
         return [Relation.of(relation) for relation in relations]
+
+    @strawberry.field(
+        description="A page of the relations of the record in both directions, heaviest first, however many it has; for"
+        " a past record, of those it had at that instant. Null when redacted."
+    )
+    async def relation_page(
+        self,
+        info: Info,
+        first: Annotated[
+            int | None,
+            strawberry.argument(
+                description=f"Maximum number of relations to return, from 1 to {MAX_PAGE}; the default is"
+                f" {DEFAULT_RELATIONS}."
+            ),
+        ] = DEFAULT_RELATIONS,
+        after: After = None,
+    ) -> RelationConnection | None:
+        if self.redacted:
+            return None
+        context, first = self.context or info.context, DEFAULT_RELATIONS if first is None else first
+        if self.as_of is None:
+            page = await context.relation_pages.load(RelationsAsked(self.record.id, first, after))
+        else:
+            moment = Moment(self.record.id, self.as_of.at)
+            pages = await context.services.lookup.past_relation_pages(context.trust, [moment], first=first, after=after)
+            page = pages[moment]
+        return RelationConnection.of(page)
 
     @strawberry.field(
         description="Changes to the record, oldest first; for a past record, those up to that instant. Null when"

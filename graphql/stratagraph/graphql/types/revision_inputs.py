@@ -65,7 +65,11 @@ class SupersedeInput:
     payload: JSON = strawberry.field(
         description="The complete new payload, in the canonical form of the record's type."
     )
-    evidence: list[JSON] | None = strawberry.field(default=None, description=EVIDENCE)
+    evidence: list[JSON] | None = strawberry.field(
+        default=None,
+        description="Required for a SEMANTIC record, unless the payload has `evidence`; optional for others."
+        f" {EVIDENCE}",
+    )
     rationale: str = strawberry.field(description=RATIONALE)
     expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
     idempotency_key: str | None = strawberry.field(default=None, description=KEY)
@@ -74,6 +78,34 @@ class SupersedeInput:
         return domain.Supersede(
             **_common(self),
             payload=cast(dict[str, Any], self.payload),
+            evidence=_evidence(self.evidence),
+        )
+
+
+@strawberry.input(
+    description="Replace a record by a new one with some members of its payload changed, as `supersede` does with a"
+    " whole payload. An entity or a working record is changed in place."
+)
+class AmendInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    changes: JSON = strawberry.field(
+        description="What changes in the payload, as a JSON merge patch (RFC 7396): members that are not named stay,"
+        " null removes one, an object is patched member by member, and any other value, a list too, takes the place of"
+        " the whole member. It is applied to the payload that the record has when it is changed."
+    )
+    evidence: list[JSON] | None = strawberry.field(
+        default=None,
+        description="Sources of the change, added to those that the payload has. Required for a SEMANTIC record, unless"
+        f" `changes` has `evidence`; optional for others. {EVIDENCE}",
+    )
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Amend:
+        return domain.Amend(
+            **_common(self),
+            changes=cast(dict[str, Any], self.changes),
             evidence=_evidence(self.evidence),
         )
 
@@ -88,7 +120,11 @@ class ForkInput:
         description="Conditions under which the variant holds, {key: value or [values]}. They must exclude those of"
         " every other active fact of the subject and predicate."
     )
-    evidence: list[JSON] | None = strawberry.field(default=None, description=EVIDENCE)
+    evidence: list[JSON] | None = strawberry.field(
+        default=None,
+        description="Required for a SEMANTIC record, unless the payload has `evidence`; optional for others."
+        f" {EVIDENCE}",
+    )
     rationale: str = strawberry.field(description=RATIONALE)
     expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
     idempotency_key: str | None = strawberry.field(default=None, description=KEY)
@@ -110,7 +146,9 @@ class ContestInput:
         description="Id of the record that contradicts it. That record is put in doubt as well, unless it is an"
         " episode.",
     )
-    evidence: list[JSON] | None = strawberry.field(default=None, description=EVIDENCE)
+    evidence: list[JSON] | None = strawberry.field(
+        default=None, description=f"Required without a `contestingId`, for every type. {EVIDENCE}"
+    )
     rationale: str = strawberry.field(description=RATIONALE)
     expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
     idempotency_key: str | None = strawberry.field(default=None, description=KEY)

@@ -36,19 +36,20 @@ def set_request_path(error: StratagraphError, *, batch: bool) -> None:
             at_item(error, position)
 
 
-def at_item(error: StratagraphError, position: int) -> StratagraphError:
-    """Prefix the error's paths and message with `items.<position>`; return the error."""
-    error.move(lambda path: ["items", str(position), *path])
-    error.args = (f"items.{position}: {error.message}",)
+def at_item(error: StratagraphError, position: int, *fields: str) -> StratagraphError:
+    """Prefix the error's paths and message with `items.<position>` and the `fields` of the item; return the error."""
+    place = ["items", str(position), *fields]
+    error.move(lambda path: [*place, *path])
+    error.args = (f"{'.'.join(place)}: {error.message}",)
     return error
 
 
 @contextmanager
-def within_item(position: int, *, is_batch: bool) -> Iterator[None]:
-    """Prefix the paths and messages of errors that are raised within with `items.<position>`, in a batch."""
+def within_item(position: int, *fields: str, is_batch: bool) -> Iterator[None]:
+    """Prefix the paths and messages of errors that are raised within as `at_item` does, in a batch."""
     try:
         yield
     except StratagraphError as error:
         if is_batch:
-            at_item(error, position)
+            at_item(error, position, *fields)
         raise

@@ -13,8 +13,9 @@ from uuid import UUID
 from stratagraph.memory.plans.composing import composed_record, is_composed_id, parts_named, parts_of
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
-from stratagraph.memory.records.cursors import MAX_PAGE, decode_version, encode_version
+from stratagraph.memory.records.cursors import MAX_PAGE, ListCursor, decode_version, encode_version
 from stratagraph.memory.records.listing import EVERYTHING, RecordFilter, RecordLists, RecordPage
+from stratagraph.memory.records.pictures import Pictures
 from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.sequence import Sequences
@@ -65,6 +66,15 @@ class AuditPage:
     has_next: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationPage:
+    """A page of the relations of a record, heaviest first, and the cursor of its last one; `has_next` is exact."""
+
+    relations: tuple[Relation, ...]
+    end_cursor: str | None
+    has_next: bool
+
+
 class Lookup:
     """The service that reads records, each as far as it is visible to the caller."""
 
@@ -75,6 +85,7 @@ class Lookup:
         self._log = log
         self._sequences = Sequences()
         self.lists = RecordLists(database, directory, clock)
+        self.pictures = Pictures(database, directory, clock)
 
     async def record(
         self, trust: Trust, id_: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
@@ -320,6 +331,31 @@ class Lookup:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             return await reader.relations_of(ids, limit=MAX_RELATIONS)
 
+    async def relation_pages(
+        self, trust: Trust, ids: Collection[UUID], *, first: int, after: str | None
+    ) -> dict[UUID, RelationPage]:
+        """Return a page of the visible relations of each record, heaviest first, keyed by record.
+
+        `after` is the `end_cursor` of the page before. Raises InvalidInput for an invalid `first` or `after`.
+        """
+        weight, above = _relation_place(first, after)
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            found = await reader.list_relations(ids, first=first + 1, weight=weight, after=above)
+        return {id_: _relation_page(relations, first) for id_, relations in found.items()}
+
+    async def past_relation_pages(
+        self, trust: Trust, moments: Collection[Moment], *, first: int, after: str | None
+    ) -> dict[Moment, RelationPage]:
+        """Return the same as of the instant of each moment; see `past_relations`."""
+        weight, above = _relation_place(first, after)
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            past = Past(connection, self._directory, caller)
+            found = await past.list_relations(moments, first=first + 1, weight=weight, after=above)
+        return {moment: _relation_page(relations, first) for moment, relations in found.items()}
+
     async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
         """Return the relations that records had at past instants, at most MAX_RELATIONS each, greatest weight first.
 
@@ -381,6 +417,25 @@ class Lookup:
             return False
         scope = (await self._directory.scope_names([tombstone.scope]))[tombstone.scope]
         return caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is Visibility.FULL
+
+
+def _relation_place(first: int, after: str | None) -> tuple[float, UUID]:
+    check_between("first", first, 1, MAX_PAGE)
+    if after is None:
+        return 1.0, UUID(int=0)  # no weight is above 1, and no relation has this id
+    cursor = ListCursor.decode(after, "relations")
+    if not isinstance(cursor.value, float):
+        raise InvalidInput("after: not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"])
+    return cursor.value, cursor.id
+
+
+def _relation_page(relations: Sequence[Relation], first: int) -> RelationPage:
+    page = tuple(relations[:first])
+    end = None
+    if page:
+        cursor = ListCursor(mark="relations", id=page[-1].id, value=page[-1].weight, at=page[-1].created_at)
+        end = cursor.encode()
+    return RelationPage(relations=page, end_cursor=end, has_next=len(relations) > first)
 
 
 def _is_uuid(text: str) -> bool:

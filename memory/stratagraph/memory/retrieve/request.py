@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from stratagraph.memory.requests.bounds import check_between
+from stratagraph.memory.retrieve.rendering import CitationStyle
 from stratagraph.store.model.canonical import check_json, has_more_values
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.error_values import json_type
@@ -32,11 +33,12 @@ _BOUNDS = {
 class RetrieveRequest:
     """A task in words, and limits on the answer.
 
-    No `memory_types` means all types. Records below `min_salience` are left out, and so are roots below `min_strength`.
-    Without that, the answer is empty if not even the best root is strong enough. What was said in the threads
-    `exclude_thread_ids` is neither found nor counted as a neighbour. `context` maps keys of conditions to
-    their present values, by which competences and plans are chosen. With `token_budget`, the answer is also rendered as
-    text of at most so many tokens.
+    No `memory_types` means all types. `hop_types` are the types of the records that are reached at each hop from the
+    roots, from the first; all at a hop that has none. Records below `min_salience` are left out, and so are roots below
+    `min_strength`. Without that, the answer is empty if not even the best root is strong enough. What was said in the
+    threads `exclude_thread_ids` is neither found nor counted as a neighbour. `context` maps keys of conditions to their
+    present values, by which competences and plans are chosen. With `token_budget`, the answer is also rendered as text
+    of at most so many tokens, whose lines cite their records in the `citation_style`.
 
     `scopes` and `max_sensitivity` can only narrow the caller's access. `as_of` asks for the answer of a past instant,
     among records that the caller may also see now. With `valid_at`, facts are those that held then, past ones included,
@@ -52,14 +54,21 @@ class RetrieveRequest:
     node_limit: int = 25
     edge_limit: int = 100
     max_hops: int = 1
+    hop_types: tuple[tuple[MemoryType, ...], ...] = ()
     context: dict[str, Any] | None = None
     as_of: datetime | None = None
     valid_at: datetime | None = None
     at_least_sequence: str | None = None
     token_budget: int | None = None
+    citation_style: CitationStyle = CitationStyle.RECORD_ID
     exclude_thread_ids: tuple[str, ...] = ()
     scopes: tuple[str, ...] | None = None
     max_sensitivity: Sensitivity | None = None
+
+    def reaches(self, type_: MemoryType) -> bool:
+        """Return whether records of a type may be reached at the first hop from the roots."""
+        wanted = self.hop_types[0] if self.hop_types else ()
+        return self.max_hops > 0 and (not wanted or type_ in wanted)
 
 
 def check_length(text: str, name: str) -> None:
@@ -90,6 +99,8 @@ def check(request: RetrieveRequest) -> None:
             with problems:
                 check_between(name, given, least, most)
     with problems:
+        _check_hops(request)
+    with problems:
         _check_threads(request.exclude_thread_ids)
     with problems:
         _check_context(request.context)
@@ -101,6 +112,15 @@ def _check_task(text: str) -> None:
         raise InvalidInput("taskDescriptor: is empty; describe the task in a few words", path=["taskDescriptor"])
     check_length(text, "taskDescriptor")
     check_json(text, path=["taskDescriptor"])
+
+
+def _check_hops(request: RetrieveRequest) -> None:
+    if len(request.hop_types) > request.max_hops:
+        raise InvalidInput(
+            f"hopTypes: has types for {len(request.hop_types)} hops, and maxHops is {request.max_hops}; give at most"
+            " one list for each hop",
+            path=["hopTypes"],
+        )
 
 
 def _check_threads(threads: tuple[str, ...]) -> None:

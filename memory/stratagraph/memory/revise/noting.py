@@ -23,13 +23,15 @@ def evidence_warnings(request: Revise) -> list[RequestWarning]:
     return misspelt_keys(EvidenceEntry, list(getattr(request, "evidence", ())), path=("evidence",))
 
 
-def payload_warnings(given: Mapping[str, Any] | None, old: MemoryRecord) -> list[RequestWarning]:
-    """Return the warnings about keys of the payload that a revision of `old` gives.
+def payload_warnings(
+    given: Mapping[str, Any] | None, old: MemoryRecord, *, field: str = "payload"
+) -> list[RequestWarning]:
+    """Return the warnings about keys of the payload that a revision of `old` gives in `field`.
 
     Keys that the stored payload has in the same places are no mistake of this request. Raises InvalidInput for known
     keys in another spelling.
     """
-    return misspelt_keys(_FORMS[old.type], given, path=("payload",), stored=old.payload)
+    return misspelt_keys(_FORMS[old.type], given, path=(field,), stored=old.payload)
 
 
 def about_revision(

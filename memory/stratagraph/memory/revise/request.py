@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ MAX_RATIONALE = 10_000  # characters
 MAX_LABEL = 256  # characters of an idempotency key
 MAX_EVIDENCE = 200  # entries of one request
 MAX_MERGED = 50  # records in one merge
+MAX_REVISIONS = 100  # in one batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,17 @@ class Revise:
     expected_version: int | None = None
     idempotency_key: str | None = None
 
+    @property
+    def field(self) -> str:
+        """The name of the change as a field of the API, such as `resolveContest`."""
+        first, *rest = self.kind.split("_")
+        return first + "".join(map(str.capitalize, rest))
+
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        """The records that the request names."""
+        return (self.record_id,)
+
     def as_json(self) -> dict[str, Any]:
         """Return what makes two requests the same: all fields but the idempotency key."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "idempotency_key"}
@@ -51,6 +64,19 @@ class Supersede(Revise):
 
     kind: ClassVar[str] = "supersede"
     payload: dict[str, Any]
+    evidence: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amend(Revise):
+    """Supersede the record by one whose payload has these `changes`, a JSON merge patch (RFC 7396).
+
+    The patch is applied to the payload that the record has in the transaction, without what the service computes. A
+    fact needs evidence of the change.
+    """
+
+    kind: ClassVar[str] = "amend"
+    changes: dict[str, Any]
     evidence: tuple[dict[str, Any], ...] = ()
 
 
@@ -78,6 +104,10 @@ class Contest(Revise):
     contesting_id: UUID | None = None
     evidence: tuple[dict[str, Any], ...] = ()
 
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        return (self.record_id, *([self.contesting_id] if self.contesting_id is not None else []))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveContest(Revise):
@@ -89,6 +119,10 @@ class ResolveContest(Revise):
 
     kind: ClassVar[str] = "resolve_contest"
     winner_id: UUID | None = None
+
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        return (self.record_id, *([self.winner_id] if self.winner_id is not None else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +145,10 @@ class Merge(Revise):
     others: tuple[UUID, ...]
     payload: dict[str, Any] | None = None
 
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        return (self.record_id, *self.others)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmerge(Revise):
@@ -125,6 +163,10 @@ class RejectDuplicate(Revise):
 
     kind: ClassVar[str] = "reject_duplicate"
     other_id: UUID
+
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        return (self.record_id, self.other_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,11 +232,14 @@ def check_fields(request: Revise, now: datetime, problems: Problems) -> None:
         _check_key(request.idempotency_key)
     with problems:
         _check_version(request.expected_version)
-    for field in ("payload", "conditions"):
+    for field in ("payload", "changes", "conditions"):
         with problems:
             _check_object(getattr(request, field, None), field)
     with problems:
         _check_evidence(getattr(request, "evidence", ()), now)
+    if isinstance(request, Amend):
+        with problems:
+            _check_changes(request.changes)
     if isinstance(request, Penalize):
         with problems:
             _check_amount(request.amount)
@@ -234,9 +279,32 @@ def _check_object(value: object, field: str) -> None:
     check_json(value, path=[field])
 
 
+def _check_changes(changes: object) -> None:
+    if changes == {}:
+        raise InvalidInput("changes: is empty; give the members of the payload that change", path=["changes"])
+
+
 def _check_amount(amount: float) -> None:
     if not (math.isfinite(amount) and amount >= 0):
         raise InvalidInput(f"amount: {amount} is not a finite number of at least 0", path=["amount"])
+
+
+def check_batch(requests: Sequence[Revise], idempotency_key: str | None) -> None:
+    """Raise InvalidInput for a batch without revisions, with too many, or with one that must be made alone."""
+    if not 1 <= len(requests) <= MAX_REVISIONS:
+        raise InvalidInput(f"items: {len(requests)} revisions; give 1 to {MAX_REVISIONS}", path=["items"])
+    _check_key(idempotency_key)
+    for position, request in enumerate(requests):
+        if isinstance(request, Delete):
+            raise InvalidInput(
+                f"items.{position}: a record is deleted by a request of its own, with other rights; use `deleteRecord`",
+                path=["items", str(position)],
+            )
+        if request.idempotency_key is not None:
+            path = ["items", str(position), request.field, "idempotencyKey"]
+            raise InvalidInput(
+                f"{'.'.join(path)}: the key of a batch is that of the whole; give it beside `items`", path=path
+            )
 
 
 def without_secrets(request: Revise, key: bytes) -> Revise:

@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "lessons": ("lessons", "app"),
     "playbook": ("lessons", "playbook"),
     "history": ("past", "history"),
+    "changes": ("changes", "changes"),
     "forget-preview": ("past", "forget_preview"),
     "backup": ("backup", "backup"),
     "restore": ("backup", "restore"),

@@ -13,6 +13,7 @@ StratagraphError                      May the same call succeed later?
 ├── ConditionsOverlap                 no: give conditions or a validity that exclude the other fact's
 ├── IdempotencyMismatch               no: use another idempotency key
 ├── DeletionForbidden                 no: the record's deletion policy is `never`
+├── PositionExpired                   no: read the present state, and follow the changes from there
 ├── LimitExceeded                     no: send less; `path` names the field
 ├── ArtifactDamaged                   no: upload the same bytes again
 ├── StoreUnavailable                  yes: retry with back-off
@@ -188,6 +189,12 @@ class LimitExceeded(StratagraphError):
     """The request exceeds a limit; send less in the field that `path` names."""
 
     code = "LIMIT_EXCEEDED"
+
+
+class PositionExpired(StratagraphError):
+    """The changes after this position are no longer kept; read the present state, and follow the changes from there."""
+
+    code = "POSITION_EXPIRED"
 
 
 class ArtifactDamaged(StratagraphError):

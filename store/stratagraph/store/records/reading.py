@@ -147,6 +147,20 @@ class Reader:
             found[row["asked"]].append(relation)
         return found
 
+    async def list_relations(
+        self, ids: Collection[UUID], *, first: int, weight: float, after: UUID
+    ) -> dict[UUID, list[Relation]]:
+        """Return at most `first` visible relations from or to each record, heaviest first.
+
+        Only those are returned that are lighter than `weight`, or as heavy with an id above `after`.
+        """
+        parameters = {"ids": list(ids), "most": first, "weight": weight, "after": after}
+        rows = await fetch(self.connection, "list_relations_of", **self.caller.parameters(), **parameters)
+        found: dict[UUID, list[Relation]] = {id_: [] for id_ in ids}
+        for row, relation in zip(rows, await self._relations(rows), strict=True):
+            found[row["asked"]].append(relation)
+        return found
+
     async def _records(self, rows: Sequence[Row], *, as_stored: bool = False) -> list[MemoryRecord]:
         scopes = await self.directory.scope_names({row["scope"] for row in rows})
         contents = await open_contents(self.caller.tenant.keyring, rows)
