@@ -18,11 +18,11 @@ from answer_shape import AnswerShape
 from document_fuzz import DocumentFuzz
 from fix_memory import until
 from fix_service import MASTER_KEY
-from graphql import GraphQLSchema, GraphQLSyntaxError, get_operation_ast, parse
+from graphql import GraphQLSchema, GraphQLSyntaxError, build_schema, get_operation_ast, parse
 from schema_fuzz import Fuzz
 from structlog.testing import capture_logs
 
-from stratagraph.graphql.schema import build_schema
+from stratagraph.graphql.schema import sdl
 from stratagraph.memory.feedback import waiting
 from stratagraph.service.runtime import open_runtime
 from stratagraph.service.serving import application
@@ -92,7 +92,7 @@ async def fuzz(database_url: str, directory: Path, cases: int, seed: int) -> Cou
     settings = Settings.model_validate(
         {"database_url": database_url, "single_user": "on", "data_dir": directory, "master_key": MASTER_KEY}
     )
-    schema = build_schema()._schema
+    schema = build_schema(sdl())
     fuzzed = Fuzz(schema, Random(seed))
     documents = DocumentFuzz(fuzzed)
     ends: Counter[str] = Counter()
@@ -146,7 +146,7 @@ async def test_random_requests_cause_no_internal_error_and_leave_nothing_half_do
 ) -> None:
     monkeypatch.setattr(waiting, "WAIT_S", 0.05)  # for a retrieval that no other process will log
     ends = await fuzz(database_url, tmp_path, CASES, SEED)
-    schema = build_schema()._schema
+    schema = build_schema(sdl())
     assert schema.query_type is not None
     assert schema.mutation_type is not None
     reached = {end.rpartition(" ")[0] for end in ends}
