@@ -67,6 +67,10 @@ class AnswerShape:
         if not isinstance(value, dict):
             yield f"{where} is no object"
             return
+        if is_abstract_type(type_) and "__typename" not in value:
+            tried = [list(self._fields(sets, one, value, where)) for one in self._schema.get_possible_types(type_)]
+            yield from min(tried, key=len)
+            return
         name = value.get("__typename", type_.name)
         concrete = self._schema.type_map.get(name)
         if not isinstance(concrete, GraphQLObjectType) or (
@@ -74,6 +78,11 @@ class AnswerShape:
         ):
             yield f"{where} has the type {name}, which is no {type_}"
             return
+        yield from self._fields(sets, concrete, value, where)
+
+    def _fields(
+        self, sets: list[SelectionSetNode], concrete: GraphQLObjectType, value: dict[str, Any], where: str
+    ) -> Iterator[str]:
         asked: dict[str, list[FieldNode]] = {}
         for one in sets:
             self._collect(one, concrete, asked)

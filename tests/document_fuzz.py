@@ -51,6 +51,9 @@ class DocumentFuzz:
         self._fuzz.calm()
         is_mutation = self._random.random() < 0.4
         root = self._fuzz.schema.mutation_type if is_mutation else self._fuzz.schema.query_type
+        keyword = "mutation" if is_mutation else "query"
+        if self._fuzz.schema.subscription_type is not None and self._random.random() < 0.03:
+            keyword, is_mutation, root = "subscription", False, self._fuzz.schema.subscription_type
         assert root is not None
         self._written = Written()
         names = [self._random.choice(sorted(root.fields)) for _ in range(self._random.choice([1, 1, 2, 3]))]
@@ -58,7 +61,7 @@ class DocumentFuzz:
         if self._random.random() < 0.3:
             fields = [self._fragment(root.name, " ".join(fields))]
         written = self._written
-        head = ("mutation" if is_mutation else "query") + " Fuzz"
+        head = f"{keyword} Fuzz"
         head += f"({', '.join(written.declared)})" if written.declared else ""
         document = " ".join([f"{head} {{ __typename {' '.join(fields)} }}", *written.fragments])
         kind = "document"

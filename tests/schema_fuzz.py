@@ -237,6 +237,9 @@ class Fuzz:
             return [self._of(type_.of_type) for _ in range(self.random.choice(lengths))]
         if isinstance(type_, GraphQLEnumType):
             return self.random.choice(list(type_.values))
+        if isinstance(type_, GraphQLInputObjectType) and type_.is_one_of:
+            chosen = self.random.sample(list(type_.fields), self.random.choice([0, 1, 2]) if self._is_wild() else 1)
+            return {name: self.value(name, type_.fields[name]) for name in chosen}
         if isinstance(type_, GraphQLInputObjectType):
             return {
                 name: self.value(name, one)
@@ -259,7 +262,8 @@ class Fuzz:
             "DateTime": INSTANTS[:2],
         }
         wild: dict[str, list[Any]] = {"Int": NUMBERS, "Float": [*FLOATS, *NUMBERS], "DateTime": INSTANTS}
-        return self.random.choice(wild.get(name, calm[name]) if self._is_wild() else calm[name])
+        values = calm.get(name) or ["a"]
+        return self.random.choice(wild.get(name, values) if self._is_wild() else values)
 
     def _text(self) -> str:
         if not self._is_wild():

@@ -8,6 +8,7 @@ import sys
 
 from stratagraph_client import (
     CaptureMemoryInput,
+    ChangeFilter,
     MemoryType,
     RecordFilter,
     RetractInput,
@@ -18,8 +19,9 @@ from stratagraph_client import (
 
 
 async def main(url: str) -> None:
-    async with StratagraphClient(f"{url}/graphql") as client:
+    async with StratagraphClient(f"{url}/graphql", ws_url=f"{url.replace('http', 'ws', 1)}/graphql") as client:
         assert (await client.health()).health.ok
+        position = (await client.changes()).changes.pageInfo.endCursor
 
         given = CaptureMemoryInput(
             source="try_client.py",
@@ -30,6 +32,11 @@ async def main(url: str) -> None:
         if captured.typename__ != "CaptureMemorySuccess":
             raise SystemExit(f"{captured.code}: {captured.message}")
         fact = captured.primaryRecord
+
+        only_facts = ChangeFilter(types=[MemoryType.SEMANTIC])
+        async for message in client.changed(after=position, filter_=only_facts):
+            assert message.changed.recordId == fact.id, "the first change is the capture"
+            break
 
         question = RetrieveGraphInput(
             taskDescriptor="Where does Alice work?", atLeastSequence=captured.receipt.sequence

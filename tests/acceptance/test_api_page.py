@@ -87,5 +87,5 @@ def run(script: str) -> str:
 def test_the_page_has_blocks_for_every_task() -> None:
     sections = re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
     without = {title for title, _, text in (one.partition("\n") for one in sections) if "```graphql" not in text}
-    assert without <= {"Limits", "Compatibility", "Send a request", "Subscribe to changes"}, without
+    assert without <= {"Limits", "Compatibility", "Send a request", "Send documents by their hash"}, without
     assert len([language for language, _ in BLOCKS if language == "graphql"]) > 15

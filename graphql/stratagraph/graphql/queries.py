@@ -177,7 +177,7 @@ class RecordQueries:
 
     @strawberry.field(
         description="Return the entities known by a name or alias.",
-        deprecation_reason="Use `entityPage`, which has all of them, page by page.",
+        deprecation_reason="Since 0.1.0, use `entityPage`, which has all of them, page by page.",
     )
     async def entities(
         self,
@@ -324,7 +324,8 @@ class RecordQueries:
     @strawberry.field(
         description="Return a page of the records that would be pruned by an instant if they were neither read nor"
         " changed before it. Changes nothing.",
-        deprecation_reason="Use `fading`, which has the same records, and counts them only where that is selected.",
+        deprecation_reason="Since 0.1.0, use `fading`, which has the same records, and counts them only where"
+        " that is selected.",
     )
     async def forget_preview(
         self,

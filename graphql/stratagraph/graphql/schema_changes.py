@@ -171,8 +171,8 @@ class _Comparison:
     ) -> Iterator[Change]:
         before, now = {one.name for one in old}, {one.name for one in new}
         yield from (self._breaking(name, name, f"lost the {what} `{one}`") for one in before - now)
-        if added := ", ".join(f"`{one}`" for one in sorted(now - before)):
-            yield _added(name, f"with the {what} {added}")
+        if added := sorted(now - before):
+            yield _added(name, f"with the {what}{'s' * (len(added) > 1)} {', '.join(f'`{one}`' for one in added)}")
 
 
 def _own(schema: GraphQLSchema) -> dict[str, GraphQLNamedType]:

@@ -67,5 +67,13 @@ def test_an_answer_of_a_wrong_form_is_found(part: dict[str, Any]) -> None:
     assert len(faults(GOOD | part)) == 1
 
 
+@pytest.mark.parametrize(("data", "number"), [({"u": {}}, 0), ({"u": {"s": "t"}}, 0), ({"u": {"s": 1}}, 1)])
+def test_without_a_type_name_the_answer_has_the_form_of_some_type(data: Any, number: int) -> None:
+    document = parse("{ u { ... on B { s } } }")
+    operation = get_operation_ast(document)
+    assert operation is not None
+    assert len(AnswerShape(SCHEMA, document, {}).faults(operation, data)) == number
+
+
 def test_what_is_skipped_must_be_missing() -> None:
     assert faults(GOOD, no=True) == ["data.a has the keys ['e', 'f', 'n', 'two'] and not ['e', 'n', 'two']"]

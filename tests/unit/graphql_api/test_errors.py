@@ -22,25 +22,28 @@ from graphql import (
     get_named_type,
     is_leaf_type,
 )
+from graphql import build_schema as parsed_schema
 
 import stratagraph.graphql
 import stratagraph.service
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.masking import coded
-from stratagraph.graphql.schema import build_schema
+from stratagraph.graphql.schema import build_schema, sdl
 from stratagraph.graphql.types.enums import ErrorCode
 from stratagraph.store.model import errors
 from stratagraph.store.model.errors import InvalidInput, Problem, StratagraphError
 from stratagraph.store.model.trust import SINGLE_USER
 
 SCHEMA = build_schema()
-CORE = SCHEMA._schema
+CORE = parsed_schema(sdl())  # which has `@oneOf`
 ID = "01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e"
 OTHER_ID = "01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6f"
 FIELDS = "code message retryable path retryAfter problems { code message path }"
 NEVER_ANSWERED = {"CLIENT_GONE", "MISCONFIGURED", "MIGRATION_FAILED"}  # nobody is left, or nothing is served
-# Of an operation as a whole, which no field answers.
+# Of an operation as a whole, or of `changes`, whose type is no union: no field answers them.
 OF_THE_REQUEST = NEVER_ANSWERED | {"UNAUTHENTICATED", "DEADLINE_EXCEEDED", "ARTIFACT_DAMAGED", "INTERNAL"}
+OF_THE_REQUEST |= {"POSITION_EXPIRED"}
+CONSTANT = {"revisionRules"}  # read nothing
 
 
 def several() -> InvalidInput:
@@ -76,8 +79,7 @@ ERRORS = [MADE.get(one) or one() for one in classes(StratagraphError)]
 def operations() -> Iterator[tuple[str, str, GraphQLField]]:
     for kind, of in (("query", CORE.query_type), ("mutation", CORE.mutation_type)):
         assert of is not None
-        for name, made in of.fields.items():
-            yield kind, name, made
+        yield from ((kind, name, made) for name, made in of.fields.items() if name not in CONSTANT)
 
 
 def value(kind: Any) -> Any:

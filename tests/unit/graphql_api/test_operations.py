@@ -27,6 +27,7 @@ SCHEMA = build_schema(sdl())
 ALL = parse("\n".join(path.read_text() for path in OPERATIONS))
 # Fields that are JSON because their form is the writer's, or beside which there is a typed form.
 JSON_FIELDS = {
+    "AmendInput.changes", "AmendInput.evidence",
     "CaptureMemoryInput.content", "CaptureMemoryInput.context", "ContestInput.evidence", "ForkInput.conditions",
     "ForkInput.evidence", "ForkInput.payload", "LearnLessonInput.conditions", "MemoryRecord.conditions",
     "MemoryRecord.interpretation", "MemoryRecord.payload", "MergeInput.payload", "PlanDiffChange.after",

@@ -31,6 +31,7 @@ TEXT = (ROOT / "schema.graphql").read_text()
 FIELDS = (GraphQLObjectType, GraphQLInterfaceType)
 # Pages that were named before there was a rule; the contract has these names.
 OTHER_PAGES = {"AuditLog", "RecordHistory", "ForgetPreview"}
+PAGES = ("Connection", "Page")
 REASON = re.compile(r"Since (\d+\.\d+\.\d+), use (`[\w.]+`.*)\.", re.DOTALL)
 
 
@@ -116,13 +117,13 @@ def lists_with_nulls(schema: GraphQLSchema) -> Iterator[str]:
 
 
 def wrong_pages(schema: GraphQLSchema) -> Iterator[str]:
-    """Yield the pages that are not `nodes` and `pageInfo`, and those that are not named `…Connection`."""
+    """Yield the pages that are not `nodes` and `pageInfo`, and those that are not named `…Connection` or `…Page`."""
     for type_ in types(schema):
         form = {name: str(field.type) for name, field in getattr(type_, "fields", {}).items()}
         is_page = "pageInfo" in form
         if is_page and (form["pageInfo"] != "PageInfo!" or not re.fullmatch(r"\[\w+!\]!", form.get("nodes", ""))):
             yield type_.name
-        if is_page != type_.name.endswith("Connection") and type_.name not in OTHER_PAGES:
+        if is_page != type_.name.endswith(PAGES) and type_.name not in OTHER_PAGES:
             yield type_.name
         if type_.name == "PageInfo" and form != {"hasNextPage": "Boolean!", "endCursor": "String"}:
             yield type_.name
