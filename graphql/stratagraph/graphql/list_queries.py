@@ -7,9 +7,10 @@ from typing import Annotated
 
 import strawberry
 
-from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, record_uuid
+from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, ValidAt, record_uuid
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.limits.costs import PARTIES, PARTY
+from stratagraph.graphql.past import shown_as_of
 from stratagraph.graphql.types.forgetting import FadingConnection
 from stratagraph.graphql.types.pictures import (
     DisputeConnection,
@@ -17,7 +18,6 @@ from stratagraph.graphql.types.pictures import (
     RecordHandle,
     RecordPage,
     Thread,
-    shown_as_of,
 )
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.records.cursors import MAX_PAGE
@@ -25,11 +25,6 @@ from stratagraph.memory.records.pictures import MAX_VERSIONS
 
 DEFAULT_PAGE = 50
 DEFAULT_ENTITIES = 20
-
-ValidAt = Annotated[
-    datetime | None,
-    strawberry.argument(description="An instant at which facts must have held; null for any."),
-]
 
 
 def _maximum(what: str, default: int) -> str:

@@ -45,3 +45,8 @@ class AsOf:
 
     at: datetime
     loaders: PastLoaders
+
+
+def shown_as_of(context: Context, as_of: datetime | None) -> AsOf | None:
+    """Return what the records of an answer are shown as of; None for the present."""
+    return AsOf(as_of, PastLoaders(context)) if as_of is not None else None

@@ -206,6 +206,7 @@ class Lookup:
         version: str | None = None,
         *,
         at: datetime | None = None,
+        name: str = "at",
         group: str | None = None,
         at_least_sequence: str | None = None,
     ) -> Drawing | None:
@@ -215,17 +216,17 @@ class Lookup:
         the retrieval that returned it is in the log, for the same caller.
 
         `version` is the version label in its payload; None for the newest version that is part of the current truth,
-        else the newest. With `at`, the plan is shown as it was at that past instant. With `group`, the steps of that
-        group are drawn. A plan that the caller may not read in full is skipped. Postgres answers, so every
-        committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id that cannot be
-        stored, a future instant, an unknown group, or a sequence that is not one of this database.
+        else the newest. With `at`, the plan is shown as it was at that past instant, which errors call `name`. With
+        `group`, the steps of that group are drawn. A plan that the caller may not read in full is skipped. Postgres
+        answers, so every committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id
+        that cannot be stored, a future instant, an unknown group, or a sequence that is not one of this database.
         """
         trust.require(Access.READ)
         check_json(id_, path=["id"])
         check_json(version, path=["version"])
         caller = await self._directory.resolve(trust)
         now = self._clock.now()
-        instant = past_instant(at, now=now, name="at") if at is not None else None
+        instant = past_instant(at, now=now, name=name) if at is not None else None
         if instant is not None:
             await settle(self._database, caller.tenant.id, instant)
         if _is_uuid(id_) and is_composed_id(UUID(id_)):
