@@ -172,7 +172,13 @@ def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
     looks = any(arguments.given(name) for name in ("query", "source", "trigger"))
-    return Work((40 if looks else 5) + first / 2, {"lessons": first})
+    points = 150 if arguments.given("asOf") else 40 if looks or arguments.given("after") else 5
+    return Work(points + first / 2, {"lessons": first})
+
+
+def _lesson_page(arguments: Arguments) -> Work:
+    work = _lessons(arguments)
+    return Work(work.points, {"nodes": work.lists["lessons"]})
 
 
 def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
@@ -201,6 +207,8 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "disputes": _disputes,
     "fading": _page("nodes", 50),
     "entityPage": _page("nodes", 20),
+    "tagsInUse": _page("nodes", 50, base=40, each=0.1),
+    "predicatesInUse": _page("nodes", 50, base=40, each=0.1),
     "failedCaptures": _page("nodes", 50),
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
@@ -214,6 +222,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "health": _fixed(10),
     "metrics": _fixed(10, byType=6, queueDepths=3),
     "lessons": _lessons,
+    "lessonPage": _lesson_page,
     "playbook": _fixed(50),
     "recentFailures": _fixed(30),
     "learnLesson": _fixed(60),

@@ -14,6 +14,7 @@ from stratagraph.memory.plans.composing import composed_record, is_composed_id, 
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.memory.records.cursors import MAX_PAGE, ListCursor, decode_version, encode_version
+from stratagraph.memory.records.labels import Labels
 from stratagraph.memory.records.listing import EVERYTHING, RecordFilter, RecordLists, RecordPage
 from stratagraph.memory.records.pictures import Pictures
 from stratagraph.memory.requests.bounds import check_between
@@ -85,6 +86,7 @@ class Lookup:
         self._sequences = Sequences()
         self.lists = RecordLists(database, directory, clock)
         self.pictures = Pictures(database, directory, clock)
+        self.labels = Labels(database, directory, clock)
 
     async def record(
         self, trust: Trust, id_: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
