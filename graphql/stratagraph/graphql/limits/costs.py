@@ -114,7 +114,9 @@ def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -
 def _records(arguments: Arguments) -> Work:
     first = arguments.number("first", 50, 1, MAX_PAGE)
     # A filter, and an order without an index, look at more records than are returned.
-    points = 4 + 0.5 * first + (8 if arguments.given("filter") or arguments.given("order") else 0)
+    points = 4 + 0.5 * first + (8 if arguments.given("filter") else 0)
+    if str(arguments.values.get("order")).startswith(("SALIENCE", "NAME")):
+        points += 40
     return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
 
 
