@@ -189,7 +189,7 @@ k.tenant = :tenant AND k.scope = p.scope AND k.sensitivity = p.level
 k.occurred_at >= CAST(:from_at AS timestamptz) AND k.occurred_at < CAST(:before_at AS timestamptz)
 
 -- looked --
--- Fragment: the records that were walked over and may fit the filter, in their order; no more are walked over than needed.
+-- Fragment: the records that were walked over and may fit the filter, in their order; no more are read than needed.
 SELECT w.id, w.at, row_number() OVER () AS place FROM walked w
 WHERE w.type = ANY(CAST(:types AS smallint[])) AND (CAST(:states AS smallint[]) IS NULL OR w.state = ANY(CAST(:states AS smallint[])))
 LIMIT :looked
