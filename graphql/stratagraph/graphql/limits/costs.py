@@ -126,7 +126,9 @@ def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -
 def _records(arguments: Arguments) -> Work:
     first = arguments.number("first", 50, 1, MAX_PAGE)
     # A filter, and an order without an index, look at more records than are returned.
-    points = 4 + 0.5 * first + (8 if arguments.given("filter") or arguments.given("order") else 0)
+    points = 4 + 0.5 * first + (8 if arguments.given("filter") else 0)
+    if str(arguments.values.get("order")).startswith(("SALIENCE", "NAME")):
+        points += 40
     return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
 
 
@@ -145,22 +147,27 @@ def _disputes(arguments: Arguments) -> Work:
     return Work(10 + first, {"nodes": first, "parties": PARTIES})
 
 
+def _timed(arguments: Arguments, points: float) -> float:
+    """Return the points of a graph question; twice as many for another time than now."""
+    return points * (2 if arguments.given("asOf") or arguments.given("validAt") else 1)
+
+
 def _explain_path(arguments: Arguments) -> Work:
     hops = arguments.number("maxHops", 4, 1, MAX_PATH_HOPS)
     paths = arguments.number("k", 3, 1, MAX_PATHS)
-    return Work(10 + 20 * hops, {"paths": paths, "nodes": hops + 1, "relations": hops})
+    return Work(_timed(arguments, 10 + 20 * hops), {"paths": paths, "nodes": hops + 1, "relations": hops})
 
 
 def _impact(arguments: Arguments) -> Work:
     hops = arguments.number("hops", 2, 1, MAX_PATH_HOPS)
     first = arguments.number("first", 25, 1, MAX_FIRST)
-    return Work(10 + 20 * hops + first / 4, {"nodes": first, "counts": 6 * hops})
+    return Work(_timed(arguments, 10 + 20 * hops + first / 4), {"nodes": first, "counts": 6 * hops})
 
 
 def _first(default: int, points: float, *names: str, **lists: int) -> Callable[[Arguments], Work]:
     def work(arguments: Arguments) -> Work:
         first = arguments.number("first", default, 1, MAX_FIRST)
-        return Work(points + first / 4, {**dict.fromkeys(names, first), **lists})
+        return Work(_timed(arguments, points + first / 4), {**dict.fromkeys(names, first), **lists})
 
     return work
 
@@ -196,7 +203,13 @@ def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
     looks = any(arguments.given(name) for name in ("query", "source", "trigger"))
-    return Work((40 if looks else 5) + first / 2, {"lessons": first})
+    points = 150 if arguments.given("asOf") else 40 if looks or arguments.given("after") else 5
+    return Work(points + first / 2, {"lessons": first})
+
+
+def _lesson_page(arguments: Arguments) -> Work:
+    work = _lessons(arguments)
+    return Work(work.points, {"nodes": work.lists["lessons"]})
 
 
 def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
@@ -226,6 +239,8 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "disputes": _disputes,
     "fading": _page("nodes", 50),
     "entityPage": _page("nodes", 20),
+    "tagsInUse": _page("nodes", 50, base=40, each=0.1),
+    "predicatesInUse": _page("nodes", 50, base=40, each=0.1),
     "failedCaptures": _page("nodes", 50),
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
@@ -241,6 +256,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "health": _fixed(10),
     "metrics": _fixed(10, byType=6, queueDepths=3),
     "lessons": _lessons,
+    "lessonPage": _lesson_page,
     "playbook": _fixed(50),
     "recentFailures": _fixed(30),
     "learnLesson": _fixed(60),

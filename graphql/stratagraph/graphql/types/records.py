@@ -10,7 +10,7 @@ import strawberry
 
 from stratagraph.graphql.arguments import After
 from stratagraph.graphql.context import Context, Info, RelationsAsked, episode_key
-from stratagraph.graphql.past import AsOf, PastEpisode
+from stratagraph.graphql.past import AsOf, PastEpisode, PastRelationsAsked
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.graphql.types.lifecycle import Lifecycle
@@ -178,9 +178,8 @@ class MemoryRecord:
         if self.as_of is None:
             page = await context.relation_pages.load(RelationsAsked(self.record.id, first, after))
         else:
-            moment = Moment(self.record.id, self.as_of.at)
-            pages = await context.services.lookup.past_relation_pages(context.trust, [moment], first=first, after=after)
-            page = pages[moment]
+            asked = PastRelationsAsked(Moment(self.record.id, self.as_of.at), first, after)
+            page = await self.as_of.loaders.relation_pages.load(asked)
         return RelationConnection.of(page)
 
     @strawberry.field(
