@@ -28,6 +28,7 @@ LIST = 10  # items that a list without a row may have
 BODY_PART = 32 << 10  # bytes of a large body for one point
 BODY_VALUES = 2_000  # commas of a large body for one point: about as many as it has values
 EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because only the answer tells how many there are
+PLAN_STEPS = 20  # steps, and edges, that a plan's payload may have
 MAX_ITEMS = 1_000  # captures of one batch
 
 
@@ -235,6 +236,12 @@ NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "relations"): Nested(0.5, MAX_RELATIONS),
     ("MemoryRecord", "auditLog"): Nested(0.3, 20),
     ("MemoryRecord", "payload"): Nested(0.2),
+    ("MemoryRecord", "typed"): Nested(0.3),
+    ("Plan", "nodes"): Nested(0, PLAN_STEPS),  # by type, since lists of other fields have these names too
+    ("Plan", "edges"): Nested(0, PLAN_STEPS),
+    ("Relation", "source"): Nested(0.3),
+    ("Relation", "target"): Nested(0.3),
+    ("Source", "record"): Nested(0.3),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
     ("__Schema", "types"): Nested(0, 150),
