@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Protocol
 
 import strawberry
@@ -40,6 +41,14 @@ from stratagraph.graphql.types.learning import (
     UndoRunSuccess,
 )
 from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
+from stratagraph.graphql.types.remember import (
+    RememberAllInput,
+    RememberInput,
+    Rename,
+    renamed_errors,
+    renamed_warning,
+    renamed_warnings,
+)
 from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
 from stratagraph.graphql.types.revision_inputs import (
     ContestInput,
@@ -55,6 +64,7 @@ from stratagraph.graphql.types.revision_inputs import (
     SupersedeInput,
     UnmergeInput,
 )
+from stratagraph.graphql.types.typed_revisions import ForkRecordInput, SupersedeRecordInput
 from stratagraph.memory.revise.request import Revise
 
 CandidateId = Annotated[
@@ -89,6 +99,35 @@ class Mutation(LessonMutations):
         )
         return CaptureMemoriesSuccess(results=[CaptureMemorySuccess(captured=item) for item in captured])
 
+    @strawberry.mutation(description="Store one memory whose content is typed; the same as `captureMemory` with JSON.")
+    async def remember(
+        self,
+        info: Info,
+        input: Annotated[RememberInput, strawberry.argument(description="The memory to store.")],  # noqa: A002
+    ) -> CaptureMemoryResult:
+        context = info.context
+        with renamed_errors(input.renamed):
+            captured = await context.services.capture.capture(context.trust, [input.as_request()])
+        return CaptureMemorySuccess(captured=renamed_warnings(captured[0], input.renamed))
+
+    @strawberry.mutation(
+        description="Store several memories whose contents are typed in one transaction, as `captureMemories` does."
+    )
+    async def remember_all(
+        self,
+        info: Info,
+        input: Annotated[RememberAllInput, strawberry.argument(description="The memories to store.")],  # noqa: A002
+    ) -> CaptureMemoriesResult:
+        context = info.context
+        with renamed_errors(input.renamed):
+            captured = await context.services.capture.capture(context.trust, input.as_requests(), batch=True)
+        return CaptureMemoriesSuccess(
+            results=[
+                CaptureMemorySuccess(captured=renamed_warnings(one, item.renamed))
+                for item, one in zip(input.items, captured, strict=True)
+            ]
+        )
+
     @strawberry.mutation(
         description="Retry now, with the rights of their own caller, the captures of the request of a failed capture."
     )
@@ -109,6 +148,18 @@ class Mutation(LessonMutations):
     )
     async def supersede(self, info: Info, input: Annotated[SupersedeInput, _REVISION]) -> RevisionResult:  # noqa: A002
         return await _revise(info, input)
+
+    @strawberry.mutation(description="Do as `supersede` does, with a typed payload.")
+    async def supersede_record(
+        self,
+        info: Info,
+        input: Annotated[SupersedeRecordInput, _REVISION],  # noqa: A002 - the contract's name
+    ) -> RevisionResult:
+        return await _revise(info, input, input.renamed)
+
+    @strawberry.mutation(description="Do as `fork` does, with a typed payload.")
+    async def fork_record(self, info: Info, input: Annotated[ForkRecordInput, _REVISION]) -> RevisionResult:  # noqa: A002
+        return await _revise(info, input, input.renamed)
 
     @strawberry.mutation(description="Add a variant of a record for conditions under which the record does not hold.")
     async def fork(self, info: Info, input: Annotated[ForkInput, _REVISION]) -> RevisionResult:  # noqa: A002
@@ -138,7 +189,7 @@ class Mutation(LessonMutations):
             MergeInput, strawberry.argument(description="The records, the merged payload and the reason.")
         ],
     ) -> RevisionResult:
-        return await _revise(info, input)
+        return await _revise(info, input, input.renamed)
 
     @strawberry.mutation(
         description="Undo the merge of an entity into another one: it gets back its names, its facts and its relations."
@@ -249,6 +300,13 @@ class _RevisionInput(Protocol):
     def as_request(self) -> Revise: ...
 
 
-async def _revise(info: Info, given: _RevisionInput) -> RevisionSuccess:
+async def _revise(info: Info, given: _RevisionInput, rename: Rename | None = None) -> RevisionSuccess:
+    """Revise as `given` says. `rename` gives the paths in it of the paths in the request that it makes."""
     context = info.context
-    return RevisionSuccess.of(await context.services.revision.revise(context.trust, given.as_request()))
+    if rename is None:
+        return RevisionSuccess.of(await context.services.revision.revise(context.trust, given.as_request()))
+    with renamed_errors(rename):
+        revised = await context.services.revision.revise(context.trust, given.as_request())
+    return RevisionSuccess.of(
+        replace(revised, warnings=tuple(renamed_warning(one, rename) for one in revised.warnings))
+    )

@@ -20,7 +20,10 @@ from strawberry.types.base import StrawberryList, StrawberryOptional
 from strawberry.types.enum import StrawberryEnumDefinition
 
 from stratagraph.graphql.scalars import JSON
+from stratagraph.memory.requests.warnings import camel_case
 from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.error_values import json_type
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.base import Part
 
 T = TypeVar("T")
@@ -207,22 +210,38 @@ _SCALARS: dict[Any, Callable[[Any], Any]] = {
 def content_of(type_: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON form of a value of an input type, as graphql-core gives it: by the names of GraphQL.
 
-    What is left out is absent. A null stays one, since it may have a meaning (it removes a field of a working state).
+    What is left out is absent, and so is a null where it says nothing else. Raises InvalidInput where `extra` has a key
+    of one of the fields.
     """
     content: dict[str, Any] = {}
-    for name, key, write in _writers(type_):
-        if name in given:
-            content[key] = write(given[name])
-    return content
+    for name, key, write, keeps_null in _writers(type_):
+        value = given.get(name)
+        if value is not None or (keeps_null and name in given):
+            content[key] = write(value)
+    extra = given.get(EXTRA)
+    return content if extra is None else _with_extra(form_of_type(type_), content, extra)
+
+
+def _with_extra(form: type[Part], content: dict[str, Any], extra: object) -> dict[str, Any]:
+    if not isinstance(extra, dict):
+        raise InvalidInput(f"extra: must be a JSON object, not {json_type(extra)}", path=[EXTRA])
+    known = {key_of(form, name) for name in form.model_fields}
+    for key in extra:
+        if key in known:
+            raise InvalidInput(f"extra.{key}: is a field of its own; give it as {camel_case(key)}", path=[EXTRA, key])
+    return {**extra, **content}
 
 
 @cache
-def _writers(type_: type) -> list[tuple[str, str, Callable[[Any], Any]]]:
-    """Return for each field of an input type that is one of its form: its name, its key in JSON, what writes it."""
+def _writers(type_: type) -> list[tuple[str, str, Callable[[Any], Any], bool]]:
+    """Return for each field of an input type that is one of its form: its name, its key in JSON, what writes it.
+
+    The last says whether a null is written.
+    """
     form = form_of_type(type_)
     convert = NameConverter()
     return [
-        (convert.from_field(one), key_of(form, one.python_name), _writer(one.type))
+        (convert.from_field(one), key_of(form, one.python_name), _writer(one.type), one.python_name in form.NULLABLE)
         for one in get_object_definition(type_, strict=True).fields
         if one.python_name in form.model_fields
     ]

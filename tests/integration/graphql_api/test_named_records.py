@@ -14,6 +14,7 @@ from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.trust import Trust
 
+SCHEMA = build_schema()
 RECORD = """query($id: ID!, $asOf: DateTime) { record(id: $id, asOf: $asOf) {
   name payload provenance { sources { ref record { name state redacted } } }
   relations { predicate sourceId targetId source { id name state redacted } target { id name state redacted } }
@@ -26,7 +27,7 @@ RECORD = """query($id: ID!, $asOf: DateTime) { record(id: $id, asOf: $asOf) {
 
 async def ask(memory: Memory, document: str, trust: Trust | None = None, **variables: Any) -> Any:
     context = Context(trust or memory.trust, services_of(memory))
-    result = await build_schema().execute(document, variable_values=variables, context_value=context)
+    result = await SCHEMA.execute(document, variable_values=variables, context_value=context)
     assert result.errors is None
     assert result.data is not None
     return next(iter(result.data.values()))

@@ -141,8 +141,9 @@ def _captures(arguments: Arguments) -> Work:
 
 
 def _erase(arguments: Arguments) -> Work:
-    target = arguments.within("input")
-    return Work(500 if target.given("scope") or target.given("tenant") else 100)
+    given = arguments.within("input")
+    targets = (given, given.within("target"))
+    return Work(500 if any(one.given(name) for one in targets for name in ("scope", "tenant")) else 100)
 
 
 def _report_outcome(arguments: Arguments) -> Work:
@@ -198,10 +199,14 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retireLessons": _fixed(60),
     "captureMemory": _fixed(20),
     "captureMemories": _captures,
+    "remember": _fixed(20),
+    "rememberAll": _captures,
     "retryCapture": _fixed(100),
     "dropCapture": _fixed(10),
     "supersede": _REVISION,
+    "supersedeRecord": _REVISION,
     "fork": _REVISION,
+    "forkRecord": _REVISION,
     "contest": _REVISION,
     "resolveContest": _REVISION,
     "retract": _REVISION,

@@ -7,7 +7,7 @@ JSON Schemas (`schemas`) and the input types of GraphQL follow from it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
@@ -56,6 +56,8 @@ class EventContent(Handles):
 
 class ToolOutputContent(Handles):
     """A call of a tool, and what it returned."""
+
+    NULLABLE: ClassVar[tuple[str, ...]] = ("args", "result")
 
     tool_name: Text = Field(description="Name of the tool.")
     args: Any = Field(default=None, description="Arguments of the call; null differs from absent.")

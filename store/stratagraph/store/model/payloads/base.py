@@ -54,15 +54,17 @@ Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(n
 
 
 class Part(BaseModel):
-    """Base class of the objects within a payload. Keys that its schema does not know are kept."""
+    """Base class of the objects within a payload. Keys that its schema does not know are kept.
 
+    In the fields `NULLABLE` a null says something else than leaving the field out.
+    """
+
+    NULLABLE: ClassVar[tuple[str, ...]] = ()
     model_config = ConfigDict(extra="allow", validate_by_name=True, validate_by_alias=True, frozen=True)
 
 
 class PartWithNulls(Part):
     """A part in which null is a value: the fields `NULLABLE` keep a null that was given, apart from being absent."""
-
-    NULLABLE: ClassVar[tuple[str, ...]] = ()
 
     @model_serializer(mode="wrap")
     def _with_given_nulls(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
