@@ -133,7 +133,7 @@ class MemoryRecord:
 
     @strawberry.field(
         description="Content in the canonical snake_case form of the record's type; null when redacted. The payload"
-        " of an episode holds its timeline."
+        " of an episode holds its timeline. Its JSON Schema is at /schemas/NAME.json, such as /schemas/semantic.json."
     )
     async def payload(self, info: Info) -> JSON | None:
         return await self._payload(info)  # type: ignore[return-value]  # JSON is any value

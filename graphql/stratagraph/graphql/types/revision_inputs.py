@@ -25,7 +25,8 @@ from stratagraph.store.model.ids import parse_id
 RECORD_ID = "Id of the record to change, a UUID."
 EVIDENCE = (
     f"At most {MAX_EVIDENCE} sources, each {{kind, ref, timestamp?}} or {{source_type, source_id, timestamp?}}. Where"
-    " the reference is a record's id, the result is related to that record."
+    " the reference is a record's id, the result is related to that record. The JSON Schema of one is at"
+    " /schemas/evidence.json."
 )
 RATIONALE = f"Reason, 1 to {MAX_RATIONALE:,} characters; kept in the audit log."
 EXPECTED = (
@@ -72,7 +73,8 @@ def _evidence(given: list[JSON] | None) -> tuple[dict[str, Any], ...]:
 class SupersedeInput:
     record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
     payload: JSON = strawberry.field(
-        description="The complete new payload, in the canonical form of the record's type."
+        description="The complete new payload, in the canonical form of the record's type, whose JSON Schema is at"
+        " /schemas/NAME.json, such as /schemas/semantic.json."
     )
     evidence: list[JSON] | None = strawberry.field(default=None, description=EVIDENCE)
     rationale: str = strawberry.field(description=RATIONALE)
@@ -91,7 +93,8 @@ class SupersedeInput:
 class ForkInput:
     record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
     payload: JSON = strawberry.field(
-        description="The complete payload of the variant, in the canonical form of the record's type."
+        description="The complete payload of the variant, in the canonical form of the record's type, whose JSON Schema"
+        " is at /schemas/NAME.json."
     )
     conditions: JSON = strawberry.field(
         description="Conditions under which the variant holds, {key: value or [values]}. They must exclude those of"
