@@ -175,11 +175,11 @@ class GraphQLEndpoint(GraphQL[Context, None]):
             return
         accepted = media_type(Headers(scope=scope).getlist("accept"))
         try:
+            if scope["method"] != "POST" and not (scope["method"] == "GET" and asks_for_events(scope)):
+                raise HTTPException(405, headers={"Allow": "POST"})
             if asks_for_events(scope):
                 await self._streams(scope, receive, send)
                 return
-            if scope["method"] == "GET":
-                raise HTTPException(405, headers={"Allow": "POST"})
             await self._admission.enter(Request(scope))
             async with AsyncExitStack() as held:
                 scope["state"]["held"] = held
@@ -361,7 +361,7 @@ def build_app(
 
         return Starlette(
             routes=[
-                Route("/graphql", endpoint, methods=["GET", "POST"]),  # GET for streams
+                Route("/graphql", endpoint),  # which refuses other methods than POST, and GET for streams
                 WebSocketRoute("/graphql", endpoint),
                 *artifact_routes(artifacts, authentication, admission),
                 Route("/graphiql", graphiql),

@@ -25,7 +25,7 @@ from stratagraph.service.settings import Settings
 from stratagraph.service.telemetry import open_telemetry
 
 CASES = 1_200  # about 15 s
-SEED = 12
+SEED = 13
 SOAK_CASES = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_CASES", "100000"))
 SOAK_SEED = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_SEED", Random().getrandbits(32)))  # a failure names its seed
 REFUSALS = {"UNAVAILABLE", "INTERNAL"}  # codes that say that the service failed, not the request
@@ -107,7 +107,9 @@ async def fuzz(database_url: str, directory: Path, cases: int, seed: int) -> Cou
                         after = tables.state()
                         if codes:
                             changed = {
-                                table: (before[table], after[table]) for table in after if after[table] != before[table]
+                                table: (before[table], after[table])
+                                for table in after
+                                if after[table] != before[table] and table != "sync_snapshot"  # `changes` stores them
                             }
                             assert changed == {}, case
                         before = after
