@@ -23,11 +23,11 @@ from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.live.delivery import Delivery
 from stratagraph.graphql.live.operations import Refused, Request, Subscription, accept
-from stratagraph.graphql.live.sessions import OpenSubscriptions, never, until_invalid
+from stratagraph.graphql.live.sessions import OpenSubscriptions, is_own_origin, never, until_invalid
 from stratagraph.graphql.request_body import read_request
 from stratagraph.graphql.schema import Schema
 from stratagraph.graphql.services import Services
-from stratagraph.store.model.errors import InvalidInput, StratagraphError, Unauthenticated
+from stratagraph.store.model.errors import Forbidden, InvalidInput, StratagraphError, Unauthenticated
 
 MEDIA_TYPE = "text/event-stream"
 HEARTBEAT_S = 10.0  # seconds of silence after which a comment is sent, which proxies and clients take as a sign of life
@@ -47,7 +47,9 @@ def asks_for_events(scope: Scope) -> bool:
 
 
 class EventStreams:
-    """Answers requests whose Accept header names text/event-stream."""
+    """Answers requests whose Accept header names text/event-stream. Pages of other origins than `origins` and the host
+    itself are refused.
+    """
 
     def __init__(
         self,
@@ -57,6 +59,7 @@ class EventStreams:
         schema: Schema,
         subscriptions: OpenSubscriptions,
         stopping: asyncio.Event,
+        origins: frozenset[str] = frozenset(),
     ) -> None:
         self._services = services
         self._authentication = authentication
@@ -64,10 +67,13 @@ class EventStreams:
         self._schema = schema
         self._subscriptions = subscriptions
         self._stopping = stopping
+        self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one stream. Raises StratagraphError before the response begins."""
         http = HTTPRequest(scope, receive)
+        if not is_own_origin(http, self._origins):
+            raise Forbidden("The page that asks is of another origin than this host, which is not allowed.")
         header = http.headers.get("authorization")
         await self._admission.enter(http)
         credential = await self._authentication.credential_of(http)
@@ -174,7 +180,7 @@ def _request_in(query: QueryParams) -> Request:
         variables = None
     if not isinstance(variables, dict):
         raise InvalidInput("`variables` must be a JSON object.", path=["variables"])
-    return Request(document=document, variables=variables, operation=query.get("operationName"))
+    return Request(document=document, variables=variables, operation=query.get("operationName"), is_safe=True)
 
 
 def _event(payload: bytes, position: str | None = None) -> bytes:

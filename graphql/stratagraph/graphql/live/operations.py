@@ -39,6 +39,7 @@ class Request:
     document: str
     variables: Mapping[str, Any] | None = None
     operation: str | None = None
+    is_safe: bool = False  # it must change nothing, as where a page of another origin may have sent it
 
 
 class Refused(Exception):
@@ -95,6 +96,8 @@ async def accept(schema: Schema, request: Request, context: Context) -> Subscrip
         operation = get_operation_ast(document, request.operation)
         if errors or operation is None:
             raise Refused(errors)
+        if request.is_safe and operation.operation is OperationType.MUTATION:
+            raise Refused([GraphQLError("A mutation is not executed by GET; send it by POST.", operation)])
         if operation.operation is not OperationType.SUBSCRIPTION:
             return await _executed(schema, request, context)
         variables = declared_variables(operation, request.variables or {})
