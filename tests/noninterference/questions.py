@@ -136,6 +136,7 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
             for scope, limit in ((None, 50), (None, 1), ("project:a", 50))
         ],
         "metrics": [{}],
+        "revisionRules": [{}],
         "recentFailures": [{}, {"limit": 1}, {"scope": "project:b"}],
         "explainPath": [{"from": start, "to": end, "k": 5, "maxHops": 4} for start, end in pairs]
         + [{"from": asked[0], "to": probed[-1], "maxHops": 6}],
@@ -162,6 +163,8 @@ def _retrievals(sight: Sight, past: Sequence[str]) -> list[Json]:
     asked += [{"taskDescriptor": tasks[0], "asOf": at, **limits[0]} for at in past]
     asked.append({"taskDescriptor": tasks[1], "maxSensitivity": LEVELS[0], **limits[0]})
     asked.append({"taskDescriptor": tasks[1], "memoryTypes": ["COMPETENCE", "PLAN_GRAPH"], **limits[0]})
+    asked.append({"taskDescriptor": tasks[0], "hopTypes": [["ENTITY"], ["SEMANTIC", "EPISODIC"]], **limits[0]})
+    asked.append({"taskDescriptor": tasks[1], "citationStyle": "NUMBER", **limits[0]})
     asked.append({"taskDescriptor": tasks[0], "scopes": ["project:a"], **limits[0]})
     asked.append({"taskDescriptor": tasks[0], "scopes": ["project:b"], **limits[0]})
     return [{"input": one} for one in asked]

@@ -195,6 +195,7 @@ _WHO = ("caller", "caller", "colleague", "hidden", "hidden", "hidden")
 CAPTURES = ("observe", "turn", "event", "tool", "outcome", "working", "entity", "skill", "plan")
 REVISIONS = {
     "supersede": "supersede",
+    "amend": "amend",
     "rename": "supersede",
     "fork": "fork",
     "supersede_typed": "supersedeRecord",
@@ -227,6 +228,8 @@ FIELDS = {
     "drop": "dropCapture",
     "predicate": "setPredicate",
     "report": "reportOutcome",
+    "report_batch": "reportOutcomes",
+    "revise_batch": "reviseRecords",
     "learn": "learnLesson",
     "credit": "creditLessons",
     "retire_lessons": "retireLessons",
@@ -297,7 +300,8 @@ def _revisions(rng: random.Random, kind: str | None = None) -> Step:
 def _other(rng: random.Random, kind: str | None = None) -> Step:
     kind = kind or rng.choice(
         [
-            *("batch", "retry", "drop", "predicate", "report", "import", "remember", "remember_all"),
+            *("batch", "retry", "drop", "predicate", "report", "report_batch", "revise_batch", "import"),
+            *("remember", "remember_all"),
             *("erase_entity", "erase_scope", "erase_tenant", *RUNS),
             *("learn", "learn", "learn", "learn", "credit", "retire_lessons"),
         ]
@@ -311,6 +315,8 @@ def _other(rng: random.Random, kind: str | None = None) -> Step:
         step |= {"task": rng.choice(WORDS), "verified": rng.random() < 0.3, "raised": rng.random() < 0.2}
     if kind == "predicate":
         step |= {"predicate": rng.choice(["lives_in", "knows"]), "single": rng.random() < 0.5}
-    if kind == "report":
+    if kind == "revise_batch":
+        step["items"] = [_revisions(rng, rng.choice(["amend", "supersede", "pin", "reinforce"])) for _ in range(2)]
+    if kind in ("report", "report_batch"):
         step |= {"outcome": rng.choice(["SUCCESS", "SUCCESS", "FAILURE", "PARTIAL"]), "used": rng.randint(0, 3)}
     return step
