@@ -85,7 +85,7 @@ def misshapen(schema: GraphQLSchema, body: bytes, data: Any) -> list[str]:
         document = parse(given["query"])
     except (ValueError, TypeError, KeyError, GraphQLSyntaxError):
         return [] if data is None else ["data for what is no request"]
-    operation = get_operation_ast(document, given.get("operationName"))
+    operation = get_operation_ast(document, given.get("operationName") or None)
     assert operation is not None
     return AnswerShape(schema, document, given.get("variables") or {}).faults(operation, data)
 
