@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from fix_service import CAPTURE, Client
+from fix_service import CAPTURE, Client, Service, run_command
 
 PICTURES = {
     "history": "query($fact: ID!) { slotHistory(id: $fact) { text state validFrom relationPage { nodes { id } } } }",
@@ -94,3 +95,32 @@ async def test_what_cannot_be_listed_is_refused_with_its_path(client: Client) ->
         answer = await client(f"{{ {question} {{ pageInfo {{ hasNextPage }} }} }}")
         (error,) = answer["errors"]
         assert (error["extensions"]["code"], error["extensions"]["path"]) == ("INVALID_INPUT", path)
+
+
+async def test_the_command_lists_records_by_a_filter(client: Client, service: Service) -> None:
+    for name, place in (("Ann", "Bern"), ("Bo", "Oslo")):
+        await capture(client, "OBSERVATION", {"subject": name, "predicate": "lives_in", "object": place}, tags=["home"])
+
+    async def run(*arguments: str, status: int = 0) -> str:
+        found, out, err = await run_command(*arguments, env=service.environment)
+        assert found == status, err
+        return out if status == 0 else err
+
+    everything = json.loads(await run("records", "--type", "semantic", "--tag", "home", "--json"))["records"]
+    assert everything["totalCount"] == 2
+    shown = await run("records", "--subject", "Ann", "--predicate", "lives in")
+    assert "Bern" in shown
+    assert "Oslo" not in shown
+    page = await run("records", "--type", "semantic", "--order", "name", "--ascending", "--first", "1")
+    assert "Ann" in page
+    cursor = page.partition("--after ")[2].strip()
+    further = await run(
+        "records", "--type", "semantic", "--order", "name", "--ascending", "--first", "1", "--after", cursor
+    )
+    assert "Bo" in further
+    assert "More follow" not in further
+    assert "no records" in await run("records", "--as-of", "2020-01-01T00:00:00Z")
+    ann = (await client.data('{ entityPage(name: "Ann") { nodes { id } } }'))["entityPage"]["nodes"][0]["id"]
+    assert "is none of active, contested" in " ".join((await run("records", "--state", "odd", status=1)).split())
+    then = json.loads(await run("explore", "expand", ann, "--valid-at", "2020-01-01T00:00:00Z", "--json"))["expand"]
+    assert then["freshness"]["engine"] == "SQL"

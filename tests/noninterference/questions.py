@@ -16,6 +16,7 @@ from graphql import (
     GraphQLSchema,
     GraphQLUnionType,
     get_named_type,
+    is_leaf_type,
 )
 from noninterference.steps import LEVELS, NAMES, OPS, WORDS, Sight
 
@@ -60,8 +61,11 @@ def _selection(type_: GraphQLNamedType, fragments: dict[str, str]) -> str:
         return f"{{ __typename {spreads} }}"
     if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
         return ""
+    if fragments.get(type_.name) == "":  # within itself: its leaves only
+        leaves = [name for name, field in type_.fields.items() if is_leaf_type(get_named_type(field.type))]
+        return f"{{ {' '.join(name for name in leaves if not type_.fields[name].args)} }}"
     if type_.name not in fragments:
-        fragments[type_.name] = ""  # before its fields, so that a type in itself is selected once
+        fragments[type_.name] = ""
         own = " ".join(
             f"{name} {_selection(get_named_type(field.type), fragments)}"
             for name, field in type_.fields.items()
@@ -132,6 +136,7 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
             for scope, limit in ((None, 50), (None, 1), ("project:a", 50))
         ],
         "metrics": [{}],
+        "revisionRules": [{}],
         "recentFailures": [{}, {"limit": 1}, {"scope": "project:b"}],
         "explainPath": [{"from": start, "to": end, "k": 5, "maxHops": 4} for start, end in pairs]
         + [{"from": asked[0], "to": probed[-1], "maxHops": 6}],
@@ -158,6 +163,8 @@ def _retrievals(sight: Sight, past: Sequence[str]) -> list[Json]:
     asked += [{"taskDescriptor": tasks[0], "asOf": at, **limits[0]} for at in past]
     asked.append({"taskDescriptor": tasks[1], "maxSensitivity": LEVELS[0], **limits[0]})
     asked.append({"taskDescriptor": tasks[1], "memoryTypes": ["COMPETENCE", "PLAN_GRAPH"], **limits[0]})
+    asked.append({"taskDescriptor": tasks[0], "hopTypes": [["ENTITY"], ["SEMANTIC", "EPISODIC"]], **limits[0]})
+    asked.append({"taskDescriptor": tasks[1], "citationStyle": "NUMBER", **limits[0]})
     asked.append({"taskDescriptor": tasks[0], "scopes": ["project:a"], **limits[0]})
     asked.append({"taskDescriptor": tasks[0], "scopes": ["project:b"], **limits[0]})
     return [{"input": one} for one in asked]

@@ -22,6 +22,13 @@ After = Annotated[
 AsOfInstant = Annotated[
     datetime | None, strawberry.argument(description="A past instant to show the record as of; null for now.")
 ]
+ValidAt = Annotated[
+    datetime | None,
+    strawberry.argument(
+        description="An instant at which facts must have held, superseded ones included; null for the instant that the"
+        " answer is as of. With `asOf`, of the facts that were current as of that instant."
+    ),
+]
 AtLeastSequence = Annotated[
     str | None, strawberry.argument(description="`sequence` of a receipt; the answer reflects at least that write.")
 ]

@@ -6,8 +6,17 @@ from typing import Annotated, TypeVar
 
 import strawberry
 
-from stratagraph.graphql.arguments import AtLeastSequence, RecordId, given_id, record_uuid, request_of
+from stratagraph.graphql.arguments import (
+    AsOfInstant,
+    AtLeastSequence,
+    RecordId,
+    ValidAt,
+    given_id,
+    record_uuid,
+    request_of,
+)
 from stratagraph.graphql.context import Info
+from stratagraph.graphql.past import shown_as_of
 from stratagraph.graphql.types.explore import (
     ExpandResult,
     Expansion,
@@ -21,6 +30,7 @@ from stratagraph.graphql.types.explore import (
     RelatedEntitiesResult,
 )
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_HOPS, MAX_LOADED, MAX_OP, MAX_OPS, MAX_PATHS
+from stratagraph.memory.explore.times import Time
 from stratagraph.store.model.errors import RecordNotFound
 
 T = TypeVar("T")
@@ -72,6 +82,8 @@ class GraphQueries:
             ),
         ] = DEFAULT_PATH_HOPS,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
+        valid_at: ValidAt = None,
     ) -> ExplainPathResult:
         context = info.context
         found = await context.services.explore.paths(
@@ -80,13 +92,14 @@ class GraphQueries:
             k=DEFAULT_PATHS if k is None else k,
             max_hops=DEFAULT_PATH_HOPS if max_hops is None else max_hops,
             at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of, valid_at=valid_at),
         )
         if found is None:
             raise RecordNotFound(
                 record_uuid(goal, "to"),
                 f"At least one of the records {start} and {goal} does not exist or is not visible to the caller.",
             )
-        return PathExplanation.of(found)
+        return PathExplanation.of(found, shown_as_of(context, found.as_of))
 
     @strawberry.field(
         description="Return the records that refer to a record or are derived from it, directly or through others:"
@@ -108,6 +121,8 @@ class GraphQueries:
             int | None, strawberry.argument(description=_maximum("records", DEFAULT_FIRST))
         ] = DEFAULT_FIRST,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
+        valid_at: ValidAt = None,
     ) -> ImpactResult:
         context = info.context
         found = await context.services.explore.impact(
@@ -116,8 +131,10 @@ class GraphQueries:
             hops=DEFAULT_IMPACT_HOPS if hops is None else hops,
             first=DEFAULT_FIRST if first is None else first,
             at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of, valid_at=valid_at),
         )
-        return Impact.of(_existing(id, found))
+        answer = _existing(id, found)
+        return Impact.of(answer, shown_as_of(context, answer.as_of))
 
     @strawberry.field(
         description="Return plans that have steps with the given operations in the given order, newest first. Each step"
@@ -134,16 +151,17 @@ class GraphQueries:
             int | None, strawberry.argument(description=_maximum("plans", DEFAULT_MATCHES))
         ] = DEFAULT_MATCHES,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
     ) -> PlansContainingResult:
         context = info.context
-        return PlanMatches.of(
-            await context.services.explore.plans(
-                context.trust,
-                ops,
-                first=DEFAULT_MATCHES if first is None else first,
-                at_least_sequence=at_least_sequence,
-            )
+        found = await context.services.explore.plans(
+            context.trust,
+            ops,
+            first=DEFAULT_MATCHES if first is None else first,
+            at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of),
         )
+        return PlanMatches.of(found, shown_as_of(context, found.as_of))
 
     @strawberry.field(
         description="Return the entities that are linked to the same records as an entity, the heaviest first. NotFound"
@@ -157,6 +175,8 @@ class GraphQueries:
             int | None, strawberry.argument(description=_maximum("entities", DEFAULT_MATCHES))
         ] = DEFAULT_MATCHES,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
+        valid_at: ValidAt = None,
     ) -> RelatedEntitiesResult:
         context = info.context
         found = await context.services.explore.related(
@@ -164,8 +184,10 @@ class GraphQueries:
             record_uuid(id),
             first=DEFAULT_MATCHES if first is None else first,
             at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of, valid_at=valid_at),
         )
-        return RelatedEntities.of(_existing(id, found))
+        answer = _existing(id, found)
+        return RelatedEntities.of(answer, shown_as_of(context, answer.as_of))
 
     @strawberry.field(
         description="Return the best neighbours of a record that a front end has not loaded yet, and the relations that"
@@ -183,6 +205,15 @@ class GraphQueries:
             int | None, strawberry.argument(description=_maximum("neighbours", DEFAULT_FIRST))
         ] = DEFAULT_FIRST,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
+        valid_at: ValidAt = None,
+        after: Annotated[
+            str | None,
+            strawberry.argument(
+                description="`pageInfo.endCursor` of the page before; null for the first page. The neighbours of all"
+                " pages before count as loaded."
+            ),
+        ] = None,
     ) -> ExpandResult:
         context = info.context
         center, loaded = request_of(
@@ -196,6 +227,9 @@ class GraphQueries:
             center,
             loaded=loaded,
             first=DEFAULT_FIRST if first is None else first,
+            after=after,
             at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of, valid_at=valid_at),
         )
-        return Expansion.of(_existing(id, found))
+        answer = _existing(id, found)
+        return Expansion.of(answer, shown_as_of(context, answer.as_of))

@@ -7,17 +7,18 @@ from typing import Annotated
 
 import strawberry
 
-from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, record_uuid
+from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, ValidAt, record_uuid
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.limits.costs import PARTIES, PARTY
+from stratagraph.graphql.past import shown_as_of
 from stratagraph.graphql.types.forgetting import FadingConnection
+from stratagraph.graphql.types.labels import LabelConnection
 from stratagraph.graphql.types.pictures import (
     DisputeConnection,
     PlanVersion,
     RecordHandle,
     RecordPage,
     Thread,
-    shown_as_of,
 )
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.records.cursors import MAX_PAGE
@@ -26,9 +27,12 @@ from stratagraph.memory.records.pictures import MAX_VERSIONS
 DEFAULT_PAGE = 50
 DEFAULT_ENTITIES = 20
 
-ValidAt = Annotated[
-    datetime | None,
-    strawberry.argument(description="An instant at which facts must have held; null for any."),
+
+OfScopes = Annotated[
+    list[str] | None,
+    strawberry.argument(
+        description="Only records of these scopes, at most 100; an empty text is for unscoped records. Null for all."
+    ),
 ]
 
 
@@ -175,3 +179,37 @@ class ListQueries:
             as_of=as_of,
         )
         return RecordPage.of(page, context)
+
+    @strawberry.field(
+        description="Return a page of the tags of the current records that the caller may read in full, the most used"
+        " first."
+    )
+    async def tags_in_use(
+        self,
+        info: Info,
+        scopes: OfScopes = None,
+        first: Annotated[int | None, strawberry.argument(description=_maximum("tags", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        after: After = None,
+    ) -> LabelConnection:
+        page = await info.context.services.lookup.labels.page(
+            info.context.trust, "tags", scopes=scopes, first=DEFAULT_PAGE if first is None else first, after=after
+        )
+        return LabelConnection.of(page)
+
+    @strawberry.field(
+        description="Return a page of the predicates of the current facts that the caller may read in full, the most"
+        " used first. `predicates` has what is registered of them."
+    )
+    async def predicates_in_use(
+        self,
+        info: Info,
+        scopes: OfScopes = None,
+        first: Annotated[
+            int | None, strawberry.argument(description=_maximum("predicates", DEFAULT_PAGE))
+        ] = DEFAULT_PAGE,
+        after: After = None,
+    ) -> LabelConnection:
+        page = await info.context.services.lookup.labels.page(
+            info.context.trust, "predicates", scopes=scopes, first=DEFAULT_PAGE if first is None else first, after=after
+        )
+        return LabelConnection.of(page)

@@ -35,6 +35,7 @@ from stratagraph.graphql.types.reevaluation import ImpactedRecord, Reevaluation,
 from stratagraph.graphql.types.retrieve import RetrieveGraphInput, RetrieveGraphResult, RetrieveGraphSuccess
 from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.revise.service import MAX_WAITING
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.records.episode_timelines import LISTED_EVENTS
 
 DEFAULT_PAGE = 50
@@ -217,17 +218,29 @@ class RecordQueries:
             ),
         ] = None,
         at: Annotated[
-            datetime | None, strawberry.argument(description="A past instant to show the plan as of; null for now.")
+            datetime | None,
+            strawberry.argument(
+                description="A past instant to show the plan as of; null for now.", deprecation_reason="Use `asOf`."
+            ),
         ] = None,
         group: Annotated[
             strawberry.ID | None,
             strawberry.argument(description="Id of a group in an earlier answer, to show its steps; null for all."),
         ] = None,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
     ) -> PlanGraph | None:
         context = info.context
+        if at is not None and as_of is not None and at != as_of:
+            raise InvalidInput("at: another instant than `asOf`, which takes its place; give one of them", path=["at"])
         found = await context.services.lookup.plan(
-            context.trust, id, version, at=at, group=group, at_least_sequence=at_least_sequence
+            context.trust,
+            id,
+            version,
+            at=at if as_of is None else as_of,
+            name="at" if as_of is None else "asOf",
+            group=group,
+            at_least_sequence=at_least_sequence,
         )
         return PlanGraph.of(found) if found is not None else None
 

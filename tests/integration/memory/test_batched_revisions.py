@@ -284,3 +284,39 @@ async def test_batches_of_the_same_records_in_other_orders_end_all(memory: Memor
     reader = trust_of(actor="reader", access=Access.READ)
     with pytest.raises(StratagraphError):
         await memory.revision.revise_all(reader, [Pin(record_id=ids[0], rationale="no", pinned=True)])
+
+
+async def test_batches_and_single_writers_of_the_same_names_all_end(memory: Memory) -> None:
+    """A batch takes the locks of all its revisions in the order of single writers, so none waits for another one."""
+    people = [f"Person {number}" for number in range(4)]
+    ids = [await memory.entity(name) for name in people]
+    facts = [(await memory.observe(name, "works_at", "Acme")).primary.id for name in people]
+
+    async def batch(number: int) -> None:
+        turned = [*facts[number % 4 :], *facts[: number % 4]]
+        changes: list[Revise] = [
+            Amend(
+                record_id=one,
+                changes={"object": f"Firm {number}", "subject": people[-1 - place]},
+                evidence=EVIDENCE,
+                rationale=f"batch {number}",
+            )
+            for place, one in enumerate(turned[:2])
+        ]
+        changes.append(Amend(record_id=ids[number % 4], changes={"aliases": [{"value": f"P{number}"}]}, rationale="so"))
+        await memory.revision.revise_all(memory.trust, changes)
+
+    async def single(number: int) -> None:
+        fact = {"subject": people[number % 4], "predicate": "works_at", "object": f"Place {number}"}
+        change = Supersede(record_id=facts[number % 4], payload=fact, evidence=EVIDENCE, rationale="single")
+        await memory.revision.revise(memory.trust, change)
+
+    async def capture(number: int) -> None:
+        fact = {"subject": people[-1 - number % 4], "predicate": "works_at", "object": f"Firm {number}"}
+        await memory.capture.capture(memory.trust, [observed({**fact, "revision_policy": "replace"})])
+
+    works = [work(number) for number in range(6) for work in (batch, single, capture)]
+    done = await asyncio.gather(*works, return_exceptions=True)
+    assert {type(one) for one in done if one is not None} <= {VersionConflict}
+    assert sum(one is None for one in done) >= 6  # all captures, at least
+    assert await memory.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0

@@ -33,6 +33,7 @@ EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because 
 PARTIES = 2  # of a dispute, for its cost
 PARTY = 0.5  # of each further one; owed, as events are
 SUBSCRIPTION = 20.0  # of beginning one; the changes that it sends are paid for as they come
+PLAN_STEPS = 20  # steps, and edges, that a plan's payload may have
 MAX_ITEMS = 1_000  # captures of one batch
 REVISION = 25.0
 MERGE = 100.0  # of records, or its undoing
@@ -126,7 +127,9 @@ def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -
 def _records(arguments: Arguments) -> Work:
     first = arguments.number("first", 50, 1, MAX_PAGE)
     # A filter, and an order without an index, look at more records than are returned.
-    points = 4 + 0.5 * first + (8 if arguments.given("filter") or arguments.given("order") else 0)
+    points = 4 + 0.5 * first + (8 if arguments.given("filter") else 0)
+    if str(arguments.values.get("order")).startswith(("SALIENCE", "NAME")):
+        points += 40
     return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
 
 
@@ -145,22 +148,27 @@ def _disputes(arguments: Arguments) -> Work:
     return Work(10 + first, {"nodes": first, "parties": PARTIES})
 
 
+def _timed(arguments: Arguments, points: float) -> float:
+    """Return the points of a graph question; twice as many for another time than now."""
+    return points * (2 if arguments.given("asOf") or arguments.given("validAt") else 1)
+
+
 def _explain_path(arguments: Arguments) -> Work:
     hops = arguments.number("maxHops", 4, 1, MAX_PATH_HOPS)
     paths = arguments.number("k", 3, 1, MAX_PATHS)
-    return Work(10 + 20 * hops, {"paths": paths, "nodes": hops + 1, "relations": hops})
+    return Work(_timed(arguments, 10 + 20 * hops), {"paths": paths, "nodes": hops + 1, "relations": hops})
 
 
 def _impact(arguments: Arguments) -> Work:
     hops = arguments.number("hops", 2, 1, MAX_PATH_HOPS)
     first = arguments.number("first", 25, 1, MAX_FIRST)
-    return Work(10 + 20 * hops + first / 4, {"nodes": first, "counts": 6 * hops})
+    return Work(_timed(arguments, 10 + 20 * hops + first / 4), {"nodes": first, "counts": 6 * hops})
 
 
 def _first(default: int, points: float, *names: str, **lists: int) -> Callable[[Arguments], Work]:
     def work(arguments: Arguments) -> Work:
         first = arguments.number("first", default, 1, MAX_FIRST)
-        return Work(points + first / 4, {**dict.fromkeys(names, first), **lists})
+        return Work(_timed(arguments, points + first / 4), {**dict.fromkeys(names, first), **lists})
 
     return work
 
@@ -171,8 +179,9 @@ def _captures(arguments: Arguments) -> Work:
 
 
 def _erase(arguments: Arguments) -> Work:
-    target = arguments.within("input")
-    return Work(500 if target.given("scope") or target.given("tenant") else 100)
+    given = arguments.within("input")
+    targets = (given, given.within("target"))
+    return Work(500 if any(one.given(name) for one in targets for name in ("scope", "tenant")) else 100)
 
 
 def _report_outcome(arguments: Arguments) -> Work:
@@ -196,7 +205,13 @@ def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
     looks = any(arguments.given(name) for name in ("query", "source", "trigger"))
-    return Work((40 if looks else 5) + first / 2, {"lessons": first})
+    points = 150 if arguments.given("asOf") else 40 if looks or arguments.given("after") else 5
+    return Work(points + first / 2, {"lessons": first})
+
+
+def _lesson_page(arguments: Arguments) -> Work:
+    work = _lessons(arguments)
+    return Work(work.points, {"nodes": work.lists["lessons"]})
 
 
 def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
@@ -226,6 +241,8 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "disputes": _disputes,
     "fading": _page("nodes", 50),
     "entityPage": _page("nodes", 20),
+    "tagsInUse": _page("nodes", 50, base=40, each=0.1),
+    "predicatesInUse": _page("nodes", 50, base=40, each=0.1),
     "failedCaptures": _page("nodes", 50),
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
@@ -241,6 +258,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "health": _fixed(10),
     "metrics": _fixed(10, byType=6, queueDepths=3),
     "lessons": _lessons,
+    "lessonPage": _lesson_page,
     "playbook": _fixed(50),
     "recentFailures": _fixed(30),
     "learnLesson": _fixed(60),
@@ -250,12 +268,16 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retireLessons": _fixed(60),
     "captureMemory": _fixed(20),
     "captureMemories": _captures,
+    "remember": _fixed(20),
+    "rememberAll": _captures,
     "retryCapture": _fixed(100),
     "dropCapture": _fixed(10),
     "supersede": _REVISION,
     "amend": _REVISION,
     "reviseRecords": _revisions,
+    "supersedeRecord": _REVISION,
     "fork": _REVISION,
+    "forkRecord": _REVISION,
     "contest": _REVISION,
     "resolveContest": _REVISION,
     "retract": _REVISION,
@@ -305,6 +327,12 @@ NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "relationPage"): Nested(1, page=50, each=0.02),
     ("MemoryRecord", "auditLog"): Nested(0.3, 20),
     ("MemoryRecord", "payload"): Nested(0.2),
+    ("MemoryRecord", "typed"): Nested(0.3),
+    ("Plan", "nodes"): Nested(0, PLAN_STEPS),  # by type, since lists of other fields have these names too
+    ("Plan", "edges"): Nested(0, PLAN_STEPS),
+    ("Relation", "source"): Nested(0.3),
+    ("Relation", "target"): Nested(0.3),
+    ("Source", "record"): Nested(0.3),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
     ("RecordConnection", "totalCount"): Nested(20),

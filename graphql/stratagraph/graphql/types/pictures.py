@@ -9,7 +9,7 @@ import strawberry
 
 from stratagraph.graphql.arguments import After
 from stratagraph.graphql.context import Context, Info
-from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.past import AsOf, shown_as_of
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.records import pictures
@@ -20,11 +20,6 @@ from stratagraph.store.records.pictures import PARTIES
 
 DEFAULT_TURNS = 50
 DEFAULT_EPISODES = 20
-
-
-def shown_as_of(context: Context, as_of: datetime | None) -> AsOf | None:
-    """Return what records are shown as of; None for the present."""
-    return AsOf(as_of, PastLoaders(context)) if as_of is not None else None
 
 
 def _first(what: str, default: int) -> object:

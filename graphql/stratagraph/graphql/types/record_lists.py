@@ -9,7 +9,7 @@ from typing import Self
 import strawberry
 
 from stratagraph.graphql.context import Context
-from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.past import shown_as_of
 from stratagraph.graphql.types.enums import MemoryType, RecordState
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
@@ -42,7 +42,7 @@ class RecordConnection:
 
     @classmethod
     def of(cls, page: listing.RecordPage, context: Context, counter: Callable[[], Awaitable[int | None]]) -> Self:
-        as_of = AsOf(page.as_of, PastLoaders(context)) if page.as_of is not None else None
+        as_of = shown_as_of(context, page.as_of)
         return cls(
             counter=counter,
             nodes=[MemoryRecord.of(record, as_of) for record in page.records],

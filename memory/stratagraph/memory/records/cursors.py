@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -53,6 +54,22 @@ def decode_pair(cursor: str) -> tuple[float, UUID, UUID]:
     if not 0 <= score <= 1:
         raise _not_a_cursor(cursor)
     return score, UUID(bytes=key[8:24]), UUID(bytes=key[24:])
+
+
+def encode_ids(root: UUID, ids: Collection[UUID]) -> str:
+    """Return the cursor of a page of neighbours of `root`: all that were on it and on the pages before."""
+    return _encode(root.bytes + b"".join(sorted(id_.bytes for id_ in ids)))
+
+
+def decode_ids(cursor: str, root: UUID) -> list[UUID]:
+    """Return the neighbours in a cursor. Raises InvalidInput if it is not a cursor of `encode_ids` for `root`."""
+    try:
+        key = base64.urlsafe_b64decode(cursor + "==")
+    except (ValueError, binascii.Error):
+        key = b""
+    if not key or len(key) % 16 or key[:16] != root.bytes:
+        raise _not_a_cursor(cursor)
+    return [UUID(bytes=key[start : start + 16]) for start in range(16, len(key), 16)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -306,10 +306,9 @@ def _checked(wanted: RecordFilter) -> RecordFilter:
     """Return the filter with instants in UTC and the predicate as facts spell it. Raises InvalidInput."""
     for name, values in (("scopes", wanted.scopes), ("tags", wanted.any_tags), ("tags", wanted.all_tags)):
         if values is not None:
-            _check_length(name, values, MAX_LISTED)
-            check_json(list(values), path=["filter", name])
+            check_texts(values, ["filter", name])
     if wanted.ids is not None:
-        _check_length("ids", wanted.ids, MAX_IDS)
+        _check_length(wanted.ids, MAX_IDS, ["filter", "ids"])
     texts = {
         "namePrefix": wanted.name_prefix,
         "source": wanted.source,
@@ -349,11 +348,15 @@ def _checked(wanted: RecordFilter) -> RecordFilter:
     )
 
 
-def _check_length(name: str, values: Collection[Any], most: int) -> None:
+def check_texts(values: Collection[str], path: list[str]) -> None:
+    """Raise InvalidInput for more than MAX_LISTED texts, and for one that cannot be stored."""
+    _check_length(values, MAX_LISTED, path)
+    check_json(list(values), path=path)
+
+
+def _check_length(values: Collection[Any], most: int, path: list[str]) -> None:
     if len(values) > most:
-        raise InvalidInput(
-            f"filter.{name}: {len(values)} values; give at most {most} in one request", path=["filter", name]
-        )
+        raise InvalidInput(f"{'.'.join(path)}: {len(values)} values; give at most {most} in one request", path=path)
 
 
 def _span(span: Span, name: str) -> Span:

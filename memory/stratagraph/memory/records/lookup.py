@@ -14,6 +14,7 @@ from stratagraph.memory.plans.composing import composed_record, is_composed_id, 
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.memory.records.cursors import MAX_PAGE, ListCursor, decode_version, encode_version
+from stratagraph.memory.records.labels import Labels
 from stratagraph.memory.records.listing import EVERYTHING, RecordFilter, RecordLists, RecordPage
 from stratagraph.memory.records.pictures import Pictures
 from stratagraph.memory.requests.bounds import check_between
@@ -86,6 +87,7 @@ class Lookup:
         self._sequences = Sequences()
         self.lists = RecordLists(database, directory, clock)
         self.pictures = Pictures(database, directory, clock)
+        self.labels = Labels(database, directory, clock)
 
     async def record(
         self, trust: Trust, id_: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
@@ -207,6 +209,7 @@ class Lookup:
         version: str | None = None,
         *,
         at: datetime | None = None,
+        name: str = "at",
         group: str | None = None,
         at_least_sequence: str | None = None,
     ) -> Drawing | None:
@@ -216,18 +219,18 @@ class Lookup:
         the retrieval that returned it is in the log, for the same caller.
 
         `version` is the version label in its payload; None for the newest version that is part of the current truth,
-        else the newest. With `at`, the plan is shown as it was at that past instant. With `group`, the steps of that
-        group are drawn. A plan that the caller may not read in full is skipped. Postgres answers, so every
-        committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id that cannot be
-        stored or is that of a readable record of another type, a future instant, an unknown group, or a sequence that
-        is not one of this database.
+        else the newest. With `at`, the plan is shown as it was at that past instant, which errors call `name`. With
+        `group`, the steps of that group are drawn. A plan that the caller may not read in full is skipped. Postgres
+        answers, so every committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id
+        that cannot be stored or is that of a readable record of another type, a future instant, an unknown group, or a
+        sequence that is not one of this database.
         """
         trust.require(Access.READ)
         check_json(id_, path=["id"])
         check_json(version, path=["version"])
         caller = await self._directory.resolve(trust)
         now = self._clock.now()
-        instant = past_instant(at, now=now, name="at") if at is not None else None
+        instant = past_instant(at, now=now, name=name) if at is not None else None
         if instant is not None:
             await settle(self._database, caller.tenant.id, instant)
         if _is_uuid(id_) and is_composed_id(UUID(id_)):
@@ -355,6 +358,18 @@ class Lookup:
             past = Past(connection, self._directory, caller)
             found = await past.list_relations(moments, first=first + 1, weight=weight, after=above)
         return {moment: _relation_page(relations, first) for moment, relations in found.items()}
+
+    async def named(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
+        """Return the records that relations and sources name, as far as they are visible to the caller, by id."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Reader(connection, self._directory, caller, self._clock.now()).records(ids)
+
+    async def named_then(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, MemoryRecord]:
+        """Return the records that relations and sources named at past instants, by moment; see `past_relations`."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Past(connection, self._directory, caller).records(moments)
 
     async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
         """Return the relations that records had at past instants, at most MAX_RELATIONS each, greatest weight first.

@@ -16,6 +16,7 @@ from stratagraph.memory.records.changes import RecordChange
 from stratagraph.memory.requests.retrying import or_replayed, retried
 from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
+from stratagraph.memory.revise.batch_locks import lock_batch
 from stratagraph.memory.revise.contest import contest
 from stratagraph.memory.revise.delete import delete
 from stratagraph.memory.revise.fork import fork
@@ -47,7 +48,7 @@ from stratagraph.memory.revise.request import (
 from stratagraph.memory.revise.resolve_contest import resolve_contest
 from stratagraph.memory.revise.retract import retract
 from stratagraph.memory.revise.supersede import amend, supersede
-from stratagraph.memory.revise.unit_of_work import UnitOfWork, lock_named
+from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.memory.revise.unmerge import unmerge
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
@@ -199,7 +200,7 @@ class Revision:
             sequence = await self._sequences.current(connection, tenant)
             at = self._clock.now()
             if is_batch:
-                at = await lock_named(connection, self._directory, caller, [one.named for one in requests], at=at)
+                at = await lock_batch(connection, self._directory, caller, requests, at=at)
             done: list[_Done] = []
             for position, request in enumerate(requests):
                 with _in_request(position, request, is_batch=is_batch):

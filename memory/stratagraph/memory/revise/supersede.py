@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -53,6 +54,20 @@ async def amend(work: UnitOfWork, request: Amend) -> UUID:
     """
     old = await _target(work, request)
     work.warnings += payload_warnings(request.changes, old, field="changes")
+    try:
+        return await _replace(work, old, amended_payload(old, request, work.at), request)
+    except StratagraphError as error:
+        if error.path and error.path[0] == "payload":
+            error.move(lambda path: ["changes", *path[1:]] if path[:1] == ["payload"] else path)
+            error.args = (error.message.replace("payload", "changes", 1),)
+        raise
+
+
+def amended_payload(old: MemoryRecord, request: Amend, at: datetime) -> dict[str, Any]:
+    """Return the payload of the record with the changes of the request.
+
+    Raises EvidenceRequired for a fact without evidence of the change, InvalidInput for an entity without a name.
+    """
     known = without_computed(old.payload or {}, old.type)
     if old.type is MemoryType.SEMANTIC:
         if not request.evidence and "evidence" not in request.changes:
@@ -60,17 +75,9 @@ async def amend(work: UnitOfWork, request: Amend) -> UUID:
                 "evidence: what is changed in a fact needs a source; give {source_type, source_id} or {kind, ref}",
                 path=["evidence"],
             )
-        known["evidence"] = accepted_evidence(known.get("evidence") or (), work.at)
-    try:
-        payload = patched(known, request.changes)
-        if old.type is MemoryType.ENTITY:
-            payload = edited_entity(old, {**dict.fromkeys(known), **payload})
-        return await _replace(work, old, payload, request)
-    except StratagraphError as error:
-        if error.path and error.path[0] == "payload":
-            error.move(lambda path: ["changes", *path[1:]] if path[:1] == ["payload"] else path)
-            error.args = (error.message.replace("payload", "changes", 1),)
-        raise
+        known["evidence"] = accepted_evidence(known.get("evidence") or (), at)
+    payload = patched(known, request.changes)
+    return edited_entity(old, {**dict.fromkeys(known), **payload}) if old.type is MemoryType.ENTITY else payload
 
 
 async def _target(work: UnitOfWork, request: Supersede | Amend) -> MemoryRecord:

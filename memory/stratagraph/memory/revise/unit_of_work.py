@@ -278,26 +278,6 @@ class UnitOfWork:
         self.edges += [relation for _, relation in writes.relations]
 
 
-async def lock_named(
-    connection: Connection,
-    directory: Directory,
-    caller: Caller,
-    named: Sequence[Collection[UUID]],
-    *,
-    at: datetime,
-) -> datetime:
-    """Lock what the revisions of a batch will change, as far as they name it; return the instant of the first of them.
-
-    So that batches and other writers take these locks in one order: the slots of all, then all records. Records that
-    the caller may not read in full are left out, since the revision that names one is refused.
-    """
-    work = UnitOfWork(connection, directory, caller, at, "")
-    found = await Reader(connection, directory, caller, at).records({id_ for ids in named for id_ in ids})
-    work.known |= {id_: record for id_, record in found.items() if not record.redacted}
-    await work.lock(list(work.known))
-    return work.at
-
-
 def refuse_episodes(records: Sequence[MemoryRecord]) -> None:
     """Raise EpisodicImmutable if one of the records is an episode."""
     for record in records:

@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "outcome": ("ask", "outcome"),
     "lessons": ("lessons", "app"),
     "playbook": ("lessons", "playbook"),
+    "records": ("records", "records"),
     "history": ("past", "history"),
     "changes": ("changes", "changes"),
     "forget-preview": ("past", "forget_preview"),

@@ -59,6 +59,10 @@ class ListOrder(Enum):
         return self.name.startswith(("SALIENCE", "NAME"))
 
 
+_BY_CHANGE = (ListOrder.UPDATED_DESC, ListOrder.UPDATED_ASC)
+_BY_OCCURRENCE = (ListOrder.OCCURRED_DESC, ListOrder.OCCURRED_ASC)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """Instants from `start`, which belongs to them, until before `end`; None is without bound."""
@@ -146,6 +150,11 @@ class Wanted:
     def reads_content(self) -> bool:
         """Whether it looks at content, which may be sealed."""
         return self.name_prefix is not None or self.source is not None
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether it leaves out records that are walked over."""
+        return bool(self.types) or self.states is not None
 
     @property
     def is_plain(self) -> bool:
@@ -274,8 +283,14 @@ class RecordLister:
         named = await self.named(wanted)
         if named is not None:
             return len(named)
-        found = await self._walk(wanted, ListOrder.CREATED_DESC, first=COUNTED, after=None)
-        return len(found.records) if found.ended is None else None
+        # Whether there are more is known from the index alone, and the number too, if the filter asks for no more.
+        parameters = self._parameters(wanted, names=False, looked=COUNTED, most=0, order=ListOrder.CREATED_DESC)
+        (end,) = await fetch(self._connection, "list_by_created", **parameters)
+        if not end["is_whole"]:
+            return None
+        if wanted.is_plain:
+            return int(end["looked"])
+        return len((await self._walk(wanted, ListOrder.CREATED_DESC, first=COUNTED, after=None)).records)
 
     async def named(self, wanted: Wanted, *, names: bool = False) -> tuple[ListedRecord, ...] | None:
         """Return the records that fit, in no order, if the filter itself names at most NAMED; None otherwise.
@@ -392,7 +407,8 @@ class RecordLister:
             "most_salience": wanted.salience.most,
             "now": self._now,
             "names": names,
-            "walked": max(WALKED, looked),
+            "reads": names or wanted.is_of_full_records or wanted.valid_at is not None,
+            "walked": looked if order in _BY_OCCURRENCE or not wanted.is_restricted else max(WALKED, looked),
             "looked": looked,
             "most": most,
             **_bounds(wanted, order, after),
@@ -419,11 +435,11 @@ def _bounds(wanted: Wanted, order: ListOrder | None, after: Position | None) -> 
     created, span = wanted.created, Span()
     least = _id_at(created.start, -_WRITING) if created.start is not None else _LEAST_ID
     below = _id_at(created.end, _AHEAD) if created.end is not None else _GREATEST_ID
-    by_time = order in (ListOrder.UPDATED_DESC, ListOrder.UPDATED_ASC, ListOrder.OCCURRED_DESC, ListOrder.OCCURRED_ASC)
+    by_time = order in _BY_CHANGE or order in _BY_OCCURRENCE
     is_ascending = order is not None and order.is_ascending
-    if order in (ListOrder.UPDATED_DESC, ListOrder.UPDATED_ASC):
+    if order in _BY_CHANGE:
         span = wanted.updated
-    elif order in (ListOrder.OCCURRED_DESC, ListOrder.OCCURRED_ASC):
+    elif order in _BY_OCCURRENCE:
         span = wanted.occurred
     if by_time:
         least, below = _LEAST_ID, _GREATEST_ID

@@ -4,12 +4,9 @@ WITH walked AS MATERIALIZED (
   SELECT k.id, NULL::timestamptz AS at, {walked_columns} FROM listed_record k
   WHERE {is_seen} AND k.id >= CAST(:least_id AS uuid) AND k.id < CAST(:below_id AS uuid)
   ORDER BY k.id DESC LIMIT :walked
-), looked AS MATERIALIZED (
-  SELECT w.id, w.at, row_number() OVER (ORDER BY w.id DESC) AS place
-  FROM walked w WHERE {may_fit} ORDER BY w.id DESC LIMIT :looked
-), ended AS MATERIALIZED (
-  {ends} (SELECT w.at FROM walked w ORDER BY w.id LIMIT 1) AS walked_at,
-    (SELECT w.id FROM walked w ORDER BY w.id LIMIT 1) AS walked_id
+), looked AS MATERIALIZED ({looked}), ended AS MATERIALIZED (
+  {ends}
+  LEFT JOIN LATERAL (SELECT w.at, w.id FROM walked w WHERE NOT l.is_cut ORDER BY w.id LIMIT 1) w ON true
 )
 {listed}
 
@@ -19,12 +16,9 @@ WITH walked AS MATERIALIZED (
   SELECT k.id, NULL::timestamptz AS at, {walked_columns} FROM listed_record k
   WHERE {is_seen} AND k.id > CAST(:above_id AS uuid) AND k.id < CAST(:below_id AS uuid)
   ORDER BY k.id LIMIT :walked
-), looked AS MATERIALIZED (
-  SELECT w.id, w.at, row_number() OVER (ORDER BY w.id) AS place
-  FROM walked w WHERE {may_fit} ORDER BY w.id LIMIT :looked
-), ended AS MATERIALIZED (
-  {ends} (SELECT w.at FROM walked w ORDER BY w.id DESC LIMIT 1) AS walked_at,
-    (SELECT w.id FROM walked w ORDER BY w.id DESC LIMIT 1) AS walked_id
+), looked AS MATERIALIZED ({looked}), ended AS MATERIALIZED (
+  {ends}
+  LEFT JOIN LATERAL (SELECT w.at, w.id FROM walked w WHERE NOT l.is_cut ORDER BY w.id DESC LIMIT 1) w ON true
 )
 {listed}
 
@@ -35,12 +29,9 @@ WITH walked AS MATERIALIZED (
   WHERE {is_seen} AND k.updated_at >= CAST(:from_at AS timestamptz) AND k.updated_at < CAST(:before_at AS timestamptz)
     AND (k.updated_at, k.id) < (CAST(:after_at AS timestamptz), CAST(:below_id AS uuid))
   ORDER BY k.updated_at DESC, k.id DESC LIMIT :walked
-), looked AS MATERIALIZED (
-  SELECT w.id, w.at, row_number() OVER (ORDER BY w.at DESC, w.id DESC) AS place
-  FROM walked w WHERE {may_fit} ORDER BY w.at DESC, w.id DESC LIMIT :looked
-), ended AS MATERIALIZED (
-  {ends} (SELECT w.at FROM walked w ORDER BY w.at, w.id LIMIT 1) AS walked_at,
-    (SELECT w.id FROM walked w ORDER BY w.at, w.id LIMIT 1) AS walked_id
+), looked AS MATERIALIZED ({looked}), ended AS MATERIALIZED (
+  {ends}
+  LEFT JOIN LATERAL (SELECT w.at, w.id FROM walked w WHERE NOT l.is_cut ORDER BY w.at, w.id LIMIT 1) w ON true
 )
 {listed}
 
@@ -51,12 +42,9 @@ WITH walked AS MATERIALIZED (
   WHERE {is_seen} AND k.updated_at >= CAST(:from_at AS timestamptz) AND k.updated_at < CAST(:before_at AS timestamptz)
     AND (k.updated_at, k.id) > (CAST(:after_at AS timestamptz), CAST(:above_id AS uuid))
   ORDER BY k.updated_at, k.id LIMIT :walked
-), looked AS MATERIALIZED (
-  SELECT w.id, w.at, row_number() OVER (ORDER BY w.at, w.id) AS place
-  FROM walked w WHERE {may_fit} ORDER BY w.at, w.id LIMIT :looked
-), ended AS MATERIALIZED (
-  {ends} (SELECT w.at FROM walked w ORDER BY w.at DESC, w.id DESC LIMIT 1) AS walked_at,
-    (SELECT w.id FROM walked w ORDER BY w.at DESC, w.id DESC LIMIT 1) AS walked_id
+), looked AS MATERIALIZED ({looked}), ended AS MATERIALIZED (
+  {ends}
+  LEFT JOIN LATERAL (SELECT w.at, w.id FROM walked w WHERE NOT l.is_cut ORDER BY w.at DESC, w.id DESC LIMIT 1) w ON true
 )
 {listed}
 
@@ -75,12 +63,9 @@ WITH walked AS MATERIALIZED (
       ORDER BY k.occurred_at DESC, k.id DESC LIMIT :walked) w
   ) w
   ORDER BY w.at DESC, w.id DESC LIMIT :walked
-), looked AS MATERIALIZED (
-  SELECT w.id, w.at, row_number() OVER (ORDER BY w.at DESC, w.id DESC) AS place
-  FROM walked w WHERE {may_fit} ORDER BY w.at DESC, w.id DESC LIMIT :looked
-), ended AS MATERIALIZED (
-  {ends} (SELECT w.at FROM walked w ORDER BY w.at, w.id LIMIT 1) AS walked_at,
-    (SELECT w.id FROM walked w ORDER BY w.at, w.id LIMIT 1) AS walked_id
+), looked AS MATERIALIZED ({looked}), ended AS MATERIALIZED (
+  {ends}
+  LEFT JOIN LATERAL (SELECT w.at, w.id FROM walked w WHERE NOT l.is_cut ORDER BY w.at, w.id LIMIT 1) w ON true
 )
 {listed}
 
@@ -99,12 +84,9 @@ WITH walked AS MATERIALIZED (
       ORDER BY k.occurred_at, k.id LIMIT :walked) w
   ) w
   ORDER BY w.at, w.id LIMIT :walked
-), looked AS MATERIALIZED (
-  SELECT w.id, w.at, row_number() OVER (ORDER BY w.at, w.id) AS place
-  FROM walked w WHERE {may_fit} ORDER BY w.at, w.id LIMIT :looked
-), ended AS MATERIALIZED (
-  {ends} (SELECT w.at FROM walked w ORDER BY w.at DESC, w.id DESC LIMIT 1) AS walked_at,
-    (SELECT w.id FROM walked w ORDER BY w.at DESC, w.id DESC LIMIT 1) AS walked_id
+), looked AS MATERIALIZED ({looked}), ended AS MATERIALIZED (
+  {ends}
+  LEFT JOIN LATERAL (SELECT w.at, w.id FROM walked w WHERE NOT l.is_cut ORDER BY w.at DESC, w.id DESC LIMIT 1) w ON true
 )
 {listed}
 
@@ -206,31 +188,38 @@ k.tenant = :tenant AND k.scope = p.scope AND k.sensitivity = p.level
 -- Fragment: whether the record `k` happened within bounds.
 k.occurred_at >= CAST(:from_at AS timestamptz) AND k.occurred_at < CAST(:before_at AS timestamptz)
 
--- may_fit --
--- Fragment: whether a record that was walked over may fit the filter.
-w.type = ANY(CAST(:types AS smallint[])) AND (CAST(:states AS smallint[]) IS NULL OR w.state = ANY(CAST(:states AS smallint[])))
+-- looked --
+-- Fragment: the records that were walked over and may fit the filter, in their order; no more are read than needed.
+SELECT w.id, w.at, row_number() OVER () AS place FROM walked w
+WHERE w.type = ANY(CAST(:types AS smallint[])) AND (CAST(:states AS smallint[]) IS NULL OR w.state = ANY(CAST(:states AS smallint[])))
+LIMIT :looked
 
 -- ends --
 -- Fragment: whether the end of the list was reached, and the last records that were looked at and walked over.
-SELECT (SELECT count(*) FROM walked) < :walked AND (SELECT count(*) FROM looked) < :looked AS is_whole,
-  (SELECT count(*) FROM looked) >= :looked AS is_cut,
-  (SELECT l.at FROM looked l ORDER BY l.place DESC LIMIT 1) AS looked_at,
-  (SELECT l.id FROM looked l ORDER BY l.place DESC LIMIT 1) AS looked_id,
+SELECT l.looked, l.is_cut, l.at AS looked_at, l.id AS looked_id, w.at AS walked_at, w.id AS walked_id,
+  CASE WHEN l.is_cut THEN false ELSE (SELECT count(*) FROM walked) < :walked END AS is_whole
+FROM (
+  SELECT n.looked, n.looked >= :looked AS is_cut, last.at, last.id
+  FROM (SELECT count(*) AS looked FROM looked) n
+  LEFT JOIN LATERAL (SELECT l.at, l.id FROM looked l ORDER BY l.place DESC LIMIT 1) last ON true
+) l
 
 -- ends_whole --
 -- Fragment: whether all were looked at, for a list without an order.
-SELECT (SELECT count(*) FROM looked) < :looked AS is_whole
+SELECT count(*) < :looked AS is_whole FROM looked
 
 -- listed --
 -- Fragment: the records of `looked` that fit the filter, in its order, after the one row of `ended`.
--- `name` and `is_sealed` are read only where the filter looks at content, which is compared after a record was opened.
+-- `name` and `is_sealed` are read only where the filter looks at content, which is compared after a record was opened;
+-- and the record itself (`r`) only with :reads, where the filter or the order asks for more than its head has.
 SELECT e.*, m.* FROM ended e LEFT JOIN (
   SELECT h.id, h.occurred_at, h.updated_at, {salience} AS salience,
     CASE WHEN :names THEN r.name END AS name, r.sealed IS NOT NULL AS is_sealed
   FROM looked l
   CROSS JOIN LATERAL (SELECT * FROM record_head h WHERE h.tenant = :tenant AND h.id = l.id LIMIT 1) h
   LEFT JOIN LATERAL (
-    SELECT * FROM record r WHERE r.tenant = :tenant AND r.id = l.id AND r.sensitivity <= :ceiling LIMIT 1) r ON true
+    SELECT * FROM record r
+    WHERE :reads AND r.tenant = :tenant AND r.id = l.id AND r.sensitivity <= :ceiling LIMIT 1) r ON true
   WHERE {fits}
   ORDER BY l.place LIMIT CAST(:most AS bigint)
 ) m ON true
