@@ -7,13 +7,14 @@ import json
 import sys
 
 from stratagraph_client import (
-    CaptureMemoryInput,
     ChangeFilter,
+    FactInput,
+    MemoryInput,
     MemoryType,
     RecordFilter,
+    RememberInput,
     RetractInput,
     RetrieveGraphInput,
-    SourceKind,
     StratagraphClient,
 )
 
@@ -23,12 +24,8 @@ async def main(url: str) -> None:
         assert (await client.health()).health.ok
         position = (await client.changes()).changes.pageInfo.endCursor
 
-        given = CaptureMemoryInput(
-            source="try_client.py",
-            sourceKind=SourceKind.OBSERVATION,
-            content={"subject": "Alice", "predicate": "works_at", "object": "Acme"},
-        )
-        captured = (await client.capture_memory(given)).captureMemory
+        said = MemoryInput(fact=FactInput(subject="Alice", predicate="works_at", object="Acme"))
+        captured = (await client.remember(RememberInput(source="try_client.py", memory=said))).remember
         if captured.typename__ != "CaptureMemorySuccess":
             raise SystemExit(f"{captured.code}: {captured.message}")
         fact = captured.primaryRecord
@@ -54,6 +51,12 @@ async def main(url: str) -> None:
             after = page.pageInfo.endCursor
             if not page.pageInfo.hasNextPage:
                 break
+
+        record = (await client.typed_record(fact.id)).record
+        assert record is not None
+        assert record.typed is not None
+        assert record.typed.typename__ == "Fact"
+        assert (record.typed.subject, record.typed.object_) == ("Alice", "Acme")
 
         retraction = RetractInput(recordId=fact.id, rationale="to try it", expectedVersion=fact.version + 7)
         refused = (await client.retract(retraction)).retract

@@ -1,12 +1,13 @@
 // Shows the use of the generated types with nothing but `fetch`: node build/try-client.js http://127.0.0.1:8000
 import {
-  CaptureMemoryDocument,
   ChangedDocument,
   ChangesDocument,
   HealthDocument,
   RecordsDocument,
+  RememberDocument,
   RetractDocument,
   RetrieveGraphDocument,
+  TypedRecordDocument,
   type TypedDocumentString,
 } from "./generated/graphql.js";
 
@@ -60,11 +61,10 @@ if (!health.ok) throw new Error("the service is not healthy");
 
 const { changes } = await send(ChangesDocument, { first: 1 });
 
-const { captureMemory: captured } = await send(CaptureMemoryDocument, {
+const { remember: captured } = await send(RememberDocument, {
   input: {
     source: "try-client.ts",
-    sourceKind: "OBSERVATION",
-    content: { subject: "Alice", predicate: "works_at", object: "Acme" },
+    memory: { fact: { subject: "Alice", predicate: "works_at", object: "Acme" } },
   },
 });
 if (captured.__typename !== "CaptureMemorySuccess") throw new Error(`${captured.code}: ${captured.message}`);
@@ -92,6 +92,9 @@ for (let next: string | null = null; ; ) {
 async function listed(after: string | null) {
   return (await send(RecordsDocument, { filter: { types: ["SEMANTIC"] }, first: 1, after })).records;
 }
+
+const { record } = await send(TypedRecordDocument, { id: fact.id });
+if (record?.typed?.__typename !== "Fact" || record.typed.subject !== "Alice") throw new Error("the fact is not typed");
 
 const { retract: refused } = await send(RetractDocument, {
   input: { recordId: fact.id, rationale: "to try it", expectedVersion: fact.version + 7 },

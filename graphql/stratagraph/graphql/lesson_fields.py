@@ -88,7 +88,7 @@ class LessonQueries:
     @strawberry.field(
         description="Return current lessons that the caller may read in full: with a query those that are about it,"
         " best first; else the last learned first. The filters look at the last 500 that the caller may read.",
-        deprecation_reason="Use `lessonPage`, which has the same lessons page by page.",
+        deprecation_reason="Since 0.1.0, use `lessonPage`, which has the same lessons page by page.",
     )
     async def lessons(
         self,

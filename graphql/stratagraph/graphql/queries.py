@@ -220,7 +220,8 @@ class RecordQueries:
         at: Annotated[
             datetime | None,
             strawberry.argument(
-                description="A past instant to show the plan as of; null for now.", deprecation_reason="Use `asOf`."
+                description="A past instant to show the plan as of; null for now.",
+                deprecation_reason="Since 0.1.0, use `asOf`.",
             ),
         ] = None,
         group: Annotated[

@@ -31,6 +31,8 @@ from stratagraph.service.telemetry import open_telemetry
 
 CASES = 1_000  # about 12 s
 SEED = 12
+# Where one field of a request fails, graphql-core cancels those beside it, and leaves coroutines that had not begun.
+CANCELLED = "ignore::pytest.PytestUnraisableExceptionWarning"
 BY_GET = 0.1  # share of the requests that are sent by GET
 DOCUMENTS = 0.4  # share of the requests with documents of several fields, fragments and literals; half are not valid
 SOAK_CASES = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_CASES", "100000"))
@@ -83,7 +85,7 @@ def misshapen(schema: GraphQLSchema, body: bytes, data: Any) -> list[str]:
         document = parse(given["query"])
     except (ValueError, TypeError, KeyError, GraphQLSyntaxError):
         return [] if data is None else ["data for what is no request"]
-    operation = get_operation_ast(document, given.get("operationName"))
+    operation = get_operation_ast(document, given.get("operationName") or None)
     assert operation is not None
     return AnswerShape(schema, document, given.get("variables") or {}).faults(operation, data)
 
@@ -125,9 +127,7 @@ async def fuzz(database_url: str, directory: Path, cases: int, seed: int) -> Cou
                         after = tables.state()
                         if codes and not has_success(schema, data.get("data")):
                             changed = {
-                                table: (before[table], after[table])
-                                for table in after
-                                if after[table] != before[table] and table != "sync_snapshot"  # `changes` stores them
+                                table: (before[table], after[table]) for table in after if after[table] != before[table]
                             }
                             assert changed == {}, case
                         before = after
@@ -159,6 +159,7 @@ async def no_open_transaction(connection: psycopg.Connection[Any]) -> bool:
     return not found.fetchall()
 
 
+@pytest.mark.filterwarnings(CANCELLED)
 async def test_random_requests_cause_no_internal_error_and_leave_nothing_half_done(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +177,7 @@ async def test_random_requests_cause_no_internal_error_and_leave_nothing_half_do
 
 
 @pytest.mark.soak
+@pytest.mark.filterwarnings(CANCELLED)
 async def test_random_requests_in_great_number(database_url: str, tmp_path: Path) -> None:
     ends = await fuzz(database_url, tmp_path, SOAK_CASES, SOAK_SEED)
     print(json.dumps(ends, sort_keys=True))

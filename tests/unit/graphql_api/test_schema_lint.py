@@ -32,6 +32,7 @@ FIELDS = (GraphQLObjectType, GraphQLInterfaceType)
 # Pages that were named before there was a rule; the contract has these names.
 OTHER_PAGES = {"AuditLog", "RecordHistory", "ForgetPreview"}
 PAGES = ("Connection", "Page")
+NOT_NODES = {"Expansion"}  # a page of `neighbours`, with what connects them
 REASON = re.compile(r"Since (\d+\.\d+\.\d+), use (`[\w.]+`.*)\.", re.DOTALL)
 
 
@@ -120,7 +121,7 @@ def wrong_pages(schema: GraphQLSchema) -> Iterator[str]:
     """Yield the pages that are not `nodes` and `pageInfo`, and those that are not named `…Connection` or `…Page`."""
     for type_ in types(schema):
         form = {name: str(field.type) for name, field in getattr(type_, "fields", {}).items()}
-        is_page = "pageInfo" in form
+        is_page = "pageInfo" in form and type_.name not in NOT_NODES
         if is_page and (form["pageInfo"] != "PageInfo!" or not re.fullmatch(r"\[\w+!\]!", form.get("nodes", ""))):
             yield type_.name
         if is_page != type_.name.endswith(PAGES) and type_.name not in OTHER_PAGES:
@@ -133,8 +134,9 @@ def wrong_paging(schema: GraphQLSchema) -> Iterator[str]:
     """Yield the fields that return a page without `first: Int = …` and `after: String`, or take `after` without one."""
     for where, field in fields(schema):
         given = {name: str(one.type) for name, one in field.args.items()}
-        is_page = "pageInfo" in getattr(get_named_type(field.type), "fields", {})
-        if is_page:
+        named = get_named_type(field.type)
+        answers = named.types if isinstance(named, GraphQLUnionType) else [named]
+        if any("pageInfo" in getattr(one, "fields", {}) for one in answers):
             default = field.args["first"].ast_node.default_value if "first" in given else None
             if given.get("first") != "Int" or given.get("after") != "String" or default is None:
                 yield where
@@ -161,12 +163,12 @@ def wrong_deprecations(schema: GraphQLSchema) -> Iterator[str]:
     """Yield the deprecations that do not say since which version, and what to use that is not deprecated itself."""
     declared = [*fields(schema), *inputs(schema), *values(schema)]
     kept = {re.split(r"[.(]", where.rstrip(":)"))[-1] for where, one in declared if one.deprecation_reason is None}
-    kept |= {where for where, one in declared if one.deprecation_reason is None}
+    kept |= {type_.name for type_ in types(schema)}
     for where, one in declared:
         if one.deprecation_reason is None:
             continue
         found = REASON.fullmatch(one.deprecation_reason)
-        if found is None or not set(re.findall(r"`([\w.]+)`", found[2])[:1]) <= kept:
+        if found is None or not set(re.findall(r"`([\w.]+)`", found[2])[0].split(".")) <= kept:
             yield f"{where}: {one.deprecation_reason}"
 
 

@@ -181,7 +181,7 @@ class Expansion(_FromAnswer):
     )
     has_more: bool = strawberry.field(
         description="Whether a next page may have more neighbours. For it, add these neighbours to `loadedIds`.",
-        deprecation_reason="Use `pageInfo.hasNextPage`.",
+        deprecation_reason="Since 0.1.0, use `pageInfo.hasNextPage`.",
     )
     page_info: PageInfo = strawberry.field(
         description="Position of this page; give `endCursor` as `after`, with the same other arguments."
