@@ -22,7 +22,7 @@ from noninterference.steps import LEVELS, NAMES, OPS, WORDS, Sight
 from stratagraph.graphql.schema import build_schema
 
 Json = dict[str, Any]
-EXEMPT = {"health"}  # of the service, not of the memories
+EXEMPT = {"health", "changes"}  # of the service, not of the memories; followed in test_changes.py
 # Questions that follow relations, so that the mirror may answer them.
 GRAPH = ("retrieveGraph", "explainPath", "impact", "relatedEntities", "expand")
 

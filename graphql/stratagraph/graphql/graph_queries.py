@@ -6,8 +6,17 @@ from typing import Annotated, TypeVar
 
 import strawberry
 
-from stratagraph.graphql.arguments import AtLeastSequence, RecordId, record_uuid
+from stratagraph.graphql.arguments import (
+    AsOfInstant,
+    AtLeastSequence,
+    RecordId,
+    ValidAt,
+    given_id,
+    record_uuid,
+    request_of,
+)
 from stratagraph.graphql.context import Info
+from stratagraph.graphql.past import shown_as_of
 from stratagraph.graphql.types.explore import (
     ExpandResult,
     Expansion,
@@ -21,6 +30,7 @@ from stratagraph.graphql.types.explore import (
     RelatedEntitiesResult,
 )
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_HOPS, MAX_LOADED, MAX_OP, MAX_OPS, MAX_PATHS
+from stratagraph.memory.explore.times import Time
 from stratagraph.store.model.errors import RecordNotFound
 
 T = TypeVar("T")
@@ -72,22 +82,24 @@ class GraphQueries:
             ),
         ] = DEFAULT_PATH_HOPS,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
+        valid_at: ValidAt = None,
     ) -> ExplainPathResult:
         context = info.context
         found = await context.services.explore.paths(
             context.trust,
-            record_uuid(start, "from"),
-            record_uuid(goal, "to"),
+            *request_of(lambda: (record_uuid(start, "from"), record_uuid(goal, "to"))),
             k=DEFAULT_PATHS if k is None else k,
             max_hops=DEFAULT_PATH_HOPS if max_hops is None else max_hops,
             at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of, valid_at=valid_at),
         )
         if found is None:
             raise RecordNotFound(
                 record_uuid(goal, "to"),
                 f"At least one of the records {start} and {goal} does not exist or is not visible to the caller.",
             )
-        return PathExplanation.of(found)
+        return PathExplanation.of(found, shown_as_of(context, found.as_of))
 
     @strawberry.field(
         description="Return the records that refer to a record or are derived from it, directly or through others:"
@@ -109,6 +121,8 @@ class GraphQueries:
             int | None, strawberry.argument(description=_maximum("records", DEFAULT_FIRST))
         ] = DEFAULT_FIRST,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
+        valid_at: ValidAt = None,
     ) -> ImpactResult:
         context = info.context
         found = await context.services.explore.impact(
@@ -117,8 +131,10 @@ class GraphQueries:
             hops=DEFAULT_IMPACT_HOPS if hops is None else hops,
             first=DEFAULT_FIRST if first is None else first,
             at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of, valid_at=valid_at),
         )
-        return Impact.of(_existing(id, found))
+        answer = _existing(id, found)
+        return Impact.of(answer, shown_as_of(context, answer.as_of))
 
     @strawberry.field(
         description="Return plans that have steps with the given operations in the given order, newest first. Each step"
@@ -135,16 +151,17 @@ class GraphQueries:
             int | None, strawberry.argument(description=_maximum("plans", DEFAULT_MATCHES))
         ] = DEFAULT_MATCHES,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
     ) -> PlansContainingResult:
         context = info.context
-        return PlanMatches.of(
-            await context.services.explore.plans(
-                context.trust,
-                ops,
-                first=DEFAULT_MATCHES if first is None else first,
-                at_least_sequence=at_least_sequence,
-            )
+        found = await context.services.explore.plans(
+            context.trust,
+            ops,
+            first=DEFAULT_MATCHES if first is None else first,
+            at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of),
         )
+        return PlanMatches.of(found, shown_as_of(context, found.as_of))
 
     @strawberry.field(
         description="Return the entities that are linked to the same records as an entity, the heaviest first. NotFound"
@@ -158,6 +175,8 @@ class GraphQueries:
             int | None, strawberry.argument(description=_maximum("entities", DEFAULT_MATCHES))
         ] = DEFAULT_MATCHES,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
+        valid_at: ValidAt = None,
     ) -> RelatedEntitiesResult:
         context = info.context
         found = await context.services.explore.related(
@@ -165,8 +184,10 @@ class GraphQueries:
             record_uuid(id),
             first=DEFAULT_MATCHES if first is None else first,
             at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of, valid_at=valid_at),
         )
-        return RelatedEntities.of(_existing(id, found))
+        answer = _existing(id, found)
+        return RelatedEntities.of(answer, shown_as_of(context, answer.as_of))
 
     @strawberry.field(
         description="Return the best neighbours of a record that a front end has not loaded yet, and the relations that"
@@ -184,13 +205,31 @@ class GraphQueries:
             int | None, strawberry.argument(description=_maximum("neighbours", DEFAULT_FIRST))
         ] = DEFAULT_FIRST,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
+        valid_at: ValidAt = None,
+        after: Annotated[
+            str | None,
+            strawberry.argument(
+                description="`pageInfo.endCursor` of the page before; null for the first page. The neighbours of all"
+                " pages before count as loaded."
+            ),
+        ] = None,
     ) -> ExpandResult:
         context = info.context
+        center, loaded = request_of(
+            lambda: (
+                record_uuid(id),
+                [given_id(loaded, path=["loadedIds", str(index)]) for index, loaded in enumerate(loaded_ids or ())],
+            )
+        )
         found = await context.services.explore.expand(
             context.trust,
-            record_uuid(id),
-            loaded=[record_uuid(loaded, "loadedIds") for loaded in loaded_ids or ()],
+            center,
+            loaded=loaded,
             first=DEFAULT_FIRST if first is None else first,
+            after=after,
             at_least_sequence=at_least_sequence,
+            time=Time(as_of=as_of, valid_at=valid_at),
         )
-        return Expansion.of(_existing(id, found))
+        answer = _existing(id, found)
+        return Expansion.of(answer, shown_as_of(context, answer.as_of))

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import strawberry
 
+from stratagraph.graphql.arguments import After, AsOfInstant
 from stratagraph.graphql.context import Info
+from stratagraph.graphql.revising import revised
 from stratagraph.graphql.types.enums import Window
 from stratagraph.graphql.types.lessons import (
     CreditLessonsInput,
@@ -20,8 +22,9 @@ from stratagraph.graphql.types.lessons import (
     RetireLessonsInput,
     VerifyLessonInput,
 )
+from stratagraph.graphql.types.pictures import RecordPage
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
+from stratagraph.graphql.types.revision import RevisionResult
 from stratagraph.memory.lessons.playbook import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
 from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.lessons.utility import KEPT
@@ -47,49 +50,56 @@ Limit = Annotated[
 ]
 
 
+AboutQuery = Annotated[
+    str | None,
+    strawberry.argument(
+        description="Only lessons about this task or question: by the words of their triggers and, with an embedder, by"
+        " meaning. Null for all."
+    ),
+]
+LearnedWithin = Annotated[
+    Window | None, strawberry.argument(description="Only lessons learned within this window; ALL by default.")
+]
+WindowZone = Annotated[
+    str | None,
+    strawberry.argument(
+        description="Time zone by whose clock the window begins, such as `Europe/Berlin` or `+02:00`; null for UTC."
+    ),
+]
+OfSource = Annotated[
+    str | None, strawberry.argument(description="Only lessons with exactly this `source`; null for all.")
+]
+OfTrigger = Annotated[
+    str | None,
+    strawberry.argument(
+        description="Only lessons with this trigger, or task, ignoring case, accents and spacing; null for all."
+    ),
+]
+First = Annotated[
+    int | None,
+    strawberry.argument(
+        description=f"Maximum number of lessons to return, from 1 to {MAX_LISTED}; the default is {DEFAULT_LESSONS}."
+    ),
+]
+
+
 @strawberry.type(description="Queries about lessons.")
 class LessonQueries:
     @strawberry.field(
         description="Return current lessons that the caller may read in full: with a query those that are about it,"
-        " best first; else the last learned first. The filters look at the last 500 that the caller may read."
+        " best first; else the last learned first. The filters look at the last 500 that the caller may read.",
+        deprecation_reason="Use `lessonPage`, which has the same lessons page by page.",
     )
     async def lessons(
         self,
         info: Info,
-        query: Annotated[
-            str | None,
-            strawberry.argument(
-                description="Only lessons about this task or question: by the words of their triggers and, with an"
-                " embedder, by meaning. Null for all."
-            ),
-        ] = None,
+        query: AboutQuery = None,
         scope: Scope = None,
-        first: Annotated[
-            int | None,
-            strawberry.argument(
-                description=f"Maximum number of lessons to return, from 1 to {MAX_LISTED}; the default is"
-                f" {DEFAULT_LESSONS}."
-            ),
-        ] = DEFAULT_LESSONS,
-        window: Annotated[
-            Window | None, strawberry.argument(description="Only lessons learned within this window; ALL by default.")
-        ] = Window.ALL,
-        time_zone: Annotated[
-            str | None,
-            strawberry.argument(
-                description="Time zone by whose clock the window begins, such as `Europe/Berlin` or `+02:00`; null for"
-                " UTC."
-            ),
-        ] = None,
-        source: Annotated[
-            str | None, strawberry.argument(description="Only lessons with exactly this `source`; null for all.")
-        ] = None,
-        trigger: Annotated[
-            str | None,
-            strawberry.argument(
-                description="Only lessons with this trigger, or task, ignoring case, accents and spacing; null for all."
-            ),
-        ] = None,
+        first: First = DEFAULT_LESSONS,
+        window: LearnedWithin = Window.ALL,
+        time_zone: WindowZone = None,
+        source: OfSource = None,
+        trigger: OfTrigger = None,
     ) -> list[MemoryRecord]:
         found = await info.context.services.lessons.find(
             info.context.trust,
@@ -101,7 +111,40 @@ class LessonQueries:
             trigger=trigger,
             first=DEFAULT_LESSONS if first is None else first,
         )
+        info.context.record.touch(len(found))
         return [MemoryRecord.of(record) for record in found]
+
+    @strawberry.field(
+        description="Return a page of the current lessons that the caller may read in full: with a query those that are"
+        " about it, best first; else the last learned first. The last 500 that the caller may read are looked at. With"
+        " `asOf`, of those that were current then, found by words alone, among the last 1,000 skills and lessons."
+    )
+    async def lesson_page(
+        self,
+        info: Info,
+        query: AboutQuery = None,
+        scope: Scope = None,
+        first: First = DEFAULT_LESSONS,
+        after: After = None,
+        window: LearnedWithin = Window.ALL,
+        time_zone: WindowZone = None,
+        source: OfSource = None,
+        trigger: OfTrigger = None,
+        as_of: AsOfInstant = None,
+    ) -> RecordPage:
+        page = await info.context.services.lessons.page(
+            info.context.trust,
+            query=query,
+            scope=scope,
+            window=window or Window.ALL,
+            zone=zone_of(time_zone, path=["timeZone"]),
+            source=source,
+            trigger=trigger,
+            first=DEFAULT_LESSONS if first is None else first,
+            after=after,
+            as_of=as_of,
+        )
+        return RecordPage.of(page, info.context)
 
     @strawberry.field(
         description="Return lessons as text for a system prompt, one line each, their texts quoted: with a query those"
@@ -163,6 +206,7 @@ class LessonMutations:
         input: Annotated[LearnLessonInput, strawberry.argument(description="The lesson.")],  # noqa: A002
     ) -> LearnLessonResult:
         context = info.context
+        context.record.touch(1)
         return LearnLessonSuccess(learned=await context.services.lessons.learn(context.trust, input.as_request()))
 
     @strawberry.mutation(
@@ -174,8 +218,7 @@ class LessonMutations:
         info: Info,
         input: Annotated[VerifyLessonInput, strawberry.argument(description="The lesson, and the result.")],  # noqa: A002
     ) -> RevisionResult:
-        context = info.context
-        return RevisionSuccess.of(await context.services.revision.revise(context.trust, input.as_request()))
+        return await revised(info, input)
 
     @strawberry.mutation(description="Remove a lesson that is wrong: it is retracted, and stays as history.")
     async def remove_lesson(
@@ -183,8 +226,7 @@ class LessonMutations:
         info: Info,
         input: Annotated[RemoveLessonInput, strawberry.argument(description="The lesson, and the reason.")],  # noqa: A002
     ) -> RevisionResult:
-        context = info.context
-        return RevisionSuccess.of(await context.services.revision.revise(context.trust, input.as_request()))
+        return await revised(info, input)
 
     @strawberry.mutation(
         description="Count as helpful the lessons of one playbook, or each once those of all that `playbook` recently"

@@ -8,14 +8,17 @@ from typing import Annotated
 import strawberry
 
 from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, record_uuid
+from stratagraph.graphql.change_fields import ChangeQueries
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.lesson_fields import LessonQueries
 from stratagraph.graphql.limits.costs import EVENT
+from stratagraph.graphql.list_queries import ListQueries
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.rule_queries import RuleQueries
 from stratagraph.graphql.types.audit import AuditLog
 from stratagraph.graphql.types.duplicates import DuplicateCandidateConnection
+from stratagraph.graphql.types.enums import ListOrder
 from stratagraph.graphql.types.explanation import WhyNotResult, WhyNotSuccess
 from stratagraph.graphql.types.fact_predicates import FactPredicate
 from stratagraph.graphql.types.failed_captures import FailedCaptureConnection
@@ -24,14 +27,15 @@ from stratagraph.graphql.types.health import Health
 from stratagraph.graphql.types.history import RecordHistory
 from stratagraph.graphql.types.learning import ConsolidationRunConnection
 from stratagraph.graphql.types.metrics import Metrics
-from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.plan_differences import PlanDiff
 from stratagraph.graphql.types.plans import PlanGraph
-from stratagraph.graphql.types.records import MemoryRecord, RecordConnection, RecordFilter
+from stratagraph.graphql.types.record_lists import RecordConnection, RecordFilter
+from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.reevaluation import ImpactedRecord, Reevaluation, RevisionImpact
 from stratagraph.graphql.types.retrieve import RetrieveGraphInput, RetrieveGraphResult, RetrieveGraphSuccess
 from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.revise.service import MAX_WAITING
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.records.episode_timelines import LISTED_EVENTS
 
 DEFAULT_PAGE = 50
@@ -55,6 +59,7 @@ class RecordQueries:
     ) -> RetrieveGraphResult:
         context = info.context
         found = await context.services.retrieve.retrieve(context.trust, input.as_request())
+        context.record.touch(len(found.nodes))
         return RetrieveGraphSuccess.of(found, context.narrowed(input.scopes, input.max_sensitivity))
 
     @strawberry.field(
@@ -92,7 +97,9 @@ class RecordQueries:
         ] = None,
     ) -> MemoryRecord | None:
         context = info.context
-        found = await context.services.lookup.record(context.trust, record_uuid(id), as_of=as_of, valid_at=valid_at)
+        wanted = record_uuid(id)
+        found = await context.services.lookup.record(context.trust, wanted, as_of=as_of, valid_at=valid_at)
+        context.record.touch(0 if found is None else 1, wanted)
         if found is None:
             return None
         events = len((found.payload or {}).get("timeline") or ())
@@ -138,7 +145,11 @@ class RecordQueries:
             )
         )
 
-    @strawberry.field(description="Return a page of records, newest first.")
+    @strawberry.field(
+        description="Return a page of the records that fit a filter, newest first unless another order is asked for."
+        " With `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of"
+        " that instant and by the present one."
+    )
     async def records(
         self,
         info: Info,
@@ -147,23 +158,28 @@ class RecordQueries:
         ] = None,
         first: Annotated[int | None, strawberry.argument(description=_maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
+        order: Annotated[
+            ListOrder | None, strawberry.argument(description="Order of the list; null for the newest first.")
+        ] = ListOrder.CREATED_DESC,
+        as_of: AsOfInstant = None,
     ) -> RecordConnection:
-        context, wanted = info.context, filter or RecordFilter()
-        page = await context.services.lookup.records(
+        context, wanted = info.context, (filter or RecordFilter()).as_filter()
+        lists = context.services.lookup.lists
+        page = await lists.page(
             context.trust,
-            types=wanted.types or (),
-            scope=wanted.scope,
-            tag=wanted.tag,
-            valid_at=wanted.valid_at,
+            wanted,
+            order=order or ListOrder.CREATED_DESC,
             first=DEFAULT_PAGE if first is None else first,
             after=after,
+            as_of=as_of,
         )
-        return RecordConnection(
-            nodes=[MemoryRecord.of(record) for record in page.records],
-            page_info=PageInfo(has_next_page=page.has_next, end_cursor=page.end_cursor),
-        )
+        context.record.touch(len(page.records))
+        return RecordConnection.of(page, context, lambda: lists.count(context.trust, wanted, as_of=page.as_of))
 
-    @strawberry.field(description="Return the entities known by a name or alias.")
+    @strawberry.field(
+        description="Return the entities known by a name or alias.",
+        deprecation_reason="Since 0.1.0, use `entityPage`, which has all of them, page by page.",
+    )
     async def entities(
         self,
         info: Info,
@@ -181,6 +197,7 @@ class RecordQueries:
         found = await context.services.lookup.entities(
             context.trust, name, scope=scope, first=DEFAULT_ENTITIES if first is None else first
         )
+        context.record.touch(len(found))
         return [MemoryRecord.of(record) for record in found]
 
     @strawberry.field(
@@ -201,17 +218,29 @@ class RecordQueries:
             ),
         ] = None,
         at: Annotated[
-            datetime | None, strawberry.argument(description="A past instant to show the plan as of; null for now.")
+            datetime | None,
+            strawberry.argument(
+                description="A past instant to show the plan as of; null for now.", deprecation_reason="Use `asOf`."
+            ),
         ] = None,
         group: Annotated[
             strawberry.ID | None,
             strawberry.argument(description="Id of a group in an earlier answer, to show its steps; null for all."),
         ] = None,
         at_least_sequence: AtLeastSequence = None,
+        as_of: AsOfInstant = None,
     ) -> PlanGraph | None:
         context = info.context
+        if at is not None and as_of is not None and at != as_of:
+            raise InvalidInput("at: another instant than `asOf`, which takes its place; give one of them", path=["at"])
         found = await context.services.lookup.plan(
-            context.trust, id, version, at=at, group=group, at_least_sequence=at_least_sequence
+            context.trust,
+            id,
+            version,
+            at=at if as_of is None else as_of,
+            name="at" if as_of is None else "asOf",
+            group=group,
+            at_least_sequence=at_least_sequence,
         )
         return PlanGraph.of(found) if found is not None else None
 
@@ -307,7 +336,9 @@ class RecordQueries:
 
     @strawberry.field(
         description="Return a page of the records that would be pruned by an instant if they were neither read nor"
-        " changed before it. Changes nothing."
+        " changed before it. Changes nothing.",
+        deprecation_reason="Since 0.1.0, use `fading`, which has the same records, and counts them only where"
+        " that is selected.",
     )
     async def forget_preview(
         self,
@@ -327,7 +358,7 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, GraphQueries, LessonQueries, RuleQueries):
+class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries, RuleQueries, ChangeQueries):
     @strawberry.field(
         description="Return measures of the records that the caller may read in full, counted in the background."
     )

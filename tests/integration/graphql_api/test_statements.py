@@ -26,6 +26,13 @@ EVERYTHING = """{ records(first: 100) { nodes {
   relations { predicate inverse } auditLog { action } } } }"""
 GRAPH = """{ retrieveGraph(input: {taskDescriptor: "message", rootLimit: 50, nodeLimit: 100}) {
   ... on RetrieveGraphSuccess { nodes { record { name payload relations { predicate } auditLog { action } } } } } }"""
+ITEM = "{ id name relationPage(first: 3) { nodes { id } } relations { id } }"
+LISTS = f"""{{ records(filter: {{types: [EPISODIC], tags: {{all: []}}, namePrefix: "user"}}, order: OCCURRED_DESC) {{
+    totalCount nodes {ITEM} }}
+  named: records(order: NAME_ASC) {{ nodes {ITEM} }}
+  past: records(asOf: "2026-06-01T12:00:01Z") {{ nodes {ITEM} }}
+  disputes {{ nodes {{ parties {ITEM} }} }}
+  tagsInUse {{ nodes {{ name }} }} predicatesInUse {{ nodes {{ name }} }} }}"""
 
 
 async def count_statements(memory: Memory, document: str) -> int:
@@ -37,7 +44,7 @@ async def count_statements(memory: Memory, document: str) -> int:
     return memory.database.statements - before
 
 
-@pytest.mark.parametrize("document", [EVERYTHING, GRAPH], ids=["records", "retrieveGraph"])
+@pytest.mark.parametrize("document", [EVERYTHING, GRAPH, LISTS], ids=["records", "retrieveGraph", "lists"])
 @pytest.mark.usefixtures("log_at_rest")
 async def test_the_number_of_statements_does_not_grow_with_the_list(memory: Memory, document: str) -> None:
     async def grow(number: int) -> None:
@@ -54,7 +61,13 @@ async def test_the_number_of_statements_does_not_grow_with_the_list(memory: Memo
 
 def test_every_error_has_a_code_and_internal_errors_are_masked() -> None:
     ours = coded(GraphQLError("x", original_error=InvalidInput("tags: too many", path=["tags"])))
-    assert ours.extensions == {"code": "INVALID_INPUT", "retryable": False, "path": ["tags"]}
+    assert ours.extensions == {
+        "code": "INVALID_INPUT",
+        "retryable": False,
+        "path": ["tags"],
+        "retryAfter": None,
+        "problems": [{"code": "INVALID_INPUT", "message": "tags: too many", "path": ["tags"]}],
+    }
     away = coded(GraphQLError("x", original_error=StoreUnavailable()))
     assert (away.extensions or {})["retryable"] is True
     syntax = coded(GraphQLError("Syntax Error: Expected Name."))

@@ -14,6 +14,7 @@ from stratagraph.memory.learning.compression import Compression
 from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.learning.stage import LearningBatch, Stage, StageReport
 from stratagraph.memory.learning.stages import build_stages
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 
 STAGES = {"compression", "structural-facts", "competence", "plans", "needs"}
@@ -52,7 +53,7 @@ async def test_names_that_also_mark_something_are_learned_from(memory: Memory) -
     assert await memory.rows("SELECT * FROM job_set_aside") == []
     found: dict[MemoryType, dict[str, dict[str, Any]]] = {}
     for kind in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
-        records = (await memory.lookup.records(memory.trust, types=(kind,), first=100)).records
+        records = (await memory.lookup.records(memory.trust, RecordFilter(types=(kind,)), first=100)).records
         found[kind] = {
             name: record.payload or {}
             for record in records

@@ -18,6 +18,7 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.feedback.request import OutcomeReport
 from stratagraph.memory.learning.competence import skills
 from stratagraph.memory.records.forgetting import Forgetting
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
@@ -51,11 +52,12 @@ async def lived(
     return found
 
 
-async def procedures(memory: Memory, **where: Any) -> dict[str, MemoryRecord]:
+async def procedures(memory: Memory, *, scope: str | None = None) -> dict[str, MemoryRecord]:
     """Return the current skills and plans by name, with their payloads."""
+    scopes = None if scope is None else [scope]
     found = {}
     for kind in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
-        page = await memory.lookup.records(memory.trust, types=(kind,), first=100, **where)
+        page = await memory.lookup.records(memory.trust, RecordFilter(types=(kind,), scopes=scopes), first=100)
         for record in page.records:
             if record.state is RecordState.ACTIVE and record.payload is not None:
                 found[record.payload.get("skill_name") or record.payload["plan_id"]] = record
@@ -145,7 +147,9 @@ async def test_what_is_learned_stays_within_its_scope_and_sensitivity(memory: Me
         await lived(memory, f"secret {number}", CANARY, [FIND, BOOK, TELL], sensitivity=Sensitivity.HIGH)
         await lived(memory, f"else {number}", CANARY, [FIND, BOOK, TELL], scope="elsewhere")
     await learn(memory)
-    page = await memory.lookup.records(memory.trust, types=(MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH), first=100)
+    page = await memory.lookup.records(
+        memory.trust, RecordFilter(types=(MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)), first=100
+    )
     assert sorted((record.scope, record.sensitivity.label, record.type.label) for record in page.records) == sorted(
         (scope, level, kind)
         for scope, level in (("", "low"), ("", "high"), ("elsewhere", "low"))

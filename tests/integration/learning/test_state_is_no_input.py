@@ -20,6 +20,7 @@ from sqlalchemy import text
 from strategies import payloads
 
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.revise.request import Fork, Merge, Supersede
 from stratagraph.store.erasure.rewriting import read_contents
 from stratagraph.store.keys.directory import Directory
@@ -70,7 +71,7 @@ async def procedures(memory: Memory) -> dict[str, MemoryRecord]:
     """Return the current skill and plan of TOOLS, by name."""
     found: dict[str, MemoryRecord] = {}
     for kind in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
-        for record in (await memory.lookup.records(memory.trust, types=(kind,), first=100)).records:
+        for record in (await memory.lookup.records(memory.trust, RecordFilter(types=(kind,)), first=100)).records:
             payload = record.payload or {}
             found.setdefault(payload.get("skill_name") or payload["plan_id"], record)
     return found

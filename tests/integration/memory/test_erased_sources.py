@@ -20,6 +20,7 @@ from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.progress import ImportSummary
 from stratagraph.memory.imports.traces import import_traces
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.revise.request import Delete
 from stratagraph.store.model.enums import Access, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, SourceErased
@@ -32,7 +33,7 @@ async def erase(memory: Memory, **target: Any) -> None:
 
 async def texts(memory: Memory) -> list[str]:
     """The names of the episodic records, episodes of threads excepted."""
-    page = await memory.lookup.records(memory.trust, types=[MemoryType.EPISODIC], first=100)
+    page = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.EPISODIC]), first=100)
     return sorted(record.name for record in page.records if record.name and not record.name.startswith("Episode "))
 
 
@@ -107,7 +108,7 @@ def conversations(path: Path, *lines: dict[str, Any], name: str = "t.jsonl") -> 
 
 
 async def erase_episodes(memory: Memory, named: str = "") -> None:
-    page = await memory.lookup.records(memory.trust, types=[MemoryType.EPISODIC], first=100)
+    page = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.EPISODIC]), first=100)
     for record in page.records:
         if record.name and record.name.startswith("Episode ") and named in record.name:
             await erase(memory, record_id=record.id)
@@ -144,7 +145,7 @@ async def test_an_erased_turn_stays_erased_while_its_conversation_goes_on_or_is_
 ) -> None:
     messages = [said("hello"), said("my address is 7 Elm Street"), said("thanks", "assistant")]
     await import_traces(memory.capture, memory.trust, conversations(tmp_path, {"id": "x", "messages": messages}))
-    page = await memory.lookup.records(memory.trust, types=[MemoryType.EPISODIC], first=100)
+    page = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.EPISODIC]), first=100)
     (secret,) = [record for record in page.records if record.name and "Elm" in record.name]
     await erase(memory, record_id=secret.id)
     longer = {"id": "x", "messages": [*messages, said("bye")]}
@@ -165,7 +166,7 @@ async def test_an_import_leaves_out_erased_commits_and_goes_on(memory: Memory, t
         made.write("a.txt", f"{number}\n")
         made.commit(f"Change {number}", author="Ann Other <ann@example.org>" if number == 1 else None)
     await imported(memory, made.path)
-    page = await memory.lookup.records(memory.trust, types=[MemoryType.EPISODIC], first=100)
+    page = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.EPISODIC]), first=100)
     await erase(memory, record_id=next(record.id for record in page.records if record.name == "Change 1"))
     made.write("a.txt", "more\n")
     made.commit("Change 4")

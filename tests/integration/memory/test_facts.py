@@ -28,6 +28,7 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.revise import contest, resolve_contest
 from stratagraph.memory.revise.request import Contest, Delete, Fork, ResolveContest, Retract, Supersede
 from stratagraph.memory.revise.service import Revised
@@ -523,7 +524,7 @@ def test_the_store_keeps_valid_time_by_the_rules(stores: Any, story: Sequence[tu
 
 
 async def current(memory: Memory) -> dict[UUID, Interval]:
-    page = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC], first=100)
+    page = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.SEMANTIC]), first=100)
     return {
         record.id: Interval(record.valid_from, record.valid_to)
         for record in page.records
@@ -565,7 +566,7 @@ def test_batches_of_facts_leave_what_single_captures_leave(
                     await memory.capture.capture(memory.trust, requests[start:end], batch=True)
             except ConditionsOverlap:
                 return ["refused"]
-            page = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC], first=100)
+            page = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.SEMANTIC]), first=100)
             return sorted(repr(_shape(record)) for record in page.records)
 
     async def run() -> None:

@@ -18,6 +18,7 @@ from stratagraph.consolidation.jobs.prune import Prune
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.revise.request import Pin, Supersede
 from stratagraph.store.model.enums import AuditAction, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
@@ -139,7 +140,7 @@ async def test_a_working_record_stays_just_while_its_task_goes_on(
         await memory.capture.capture(memory.trust, part)
         memory.clock.forward(timedelta(seconds=1))
     await prune(memory)
-    page = await memory.lookup.records(memory.trust, types=[MemoryType.WORKING])
+    page = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.WORKING]))
     assert bool(page.records) is goes_on, steps
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.progress import ImportSummary
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
@@ -57,7 +58,7 @@ async def records(memory: Memory, *types: MemoryType) -> list[MemoryRecord]:
     found: list[MemoryRecord] = []
     after = None
     while True:
-        page = await memory.lookup.records(memory.trust, types=types, first=100, after=after)
+        page = await memory.lookup.records(memory.trust, RecordFilter(types=types), first=100, after=after)
         found += page.records
         after = page.end_cursor
         if not page.has_next:

@@ -13,6 +13,7 @@ from noninterference.stores import story_memory
 from stratagraph.memory.capture.failures import keep_failed
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.propagation import reevaluation as propagation
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.revise import contest as contesting
 from stratagraph.memory.revise import linking, merge_entities, rekeyed_facts
 from stratagraph.memory.revise.linking import link_due
@@ -254,7 +255,7 @@ async def test_a_writer_does_not_learn_what_a_policy_rule_lifts_out_of_its_sight
         done = await store.observe("Ann", "likes", more.pop("value"), **more, **lifted)
         assert (done.primary.id, done.primary.redacted) == (done.candidate, True)
         assert (done.created, done.edges, done.mentions, done.changes) == ((), (), (), ())
-    records = (await store.lookup.records(store.trust, types=[MemoryType.SEMANTIC], first=10)).records
+    records = (await store.lookup.records(store.trust, RecordFilter(types=[MemoryType.SEMANTIC]), first=10)).records
     assert len(records) == 3  # tea was known
     assert {record.sensitivity for record in records} == {Sensitivity.HYPER}
     assert (await store.record(known.primary.id, store.trust)).state is RecordState.CONTESTED

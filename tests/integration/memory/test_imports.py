@@ -15,6 +15,7 @@ from fix_memory import Memory
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.trace_files import count_lines
 from stratagraph.memory.imports.traces import import_traces
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType
 from stratagraph.store.model.errors import InvalidInput
@@ -54,7 +55,7 @@ async def test_a_git_history_becomes_episodes_that_follow_each_other(memory: Mem
     assert (summary.items, summary.captured, summary.replayed) == (4, 4, 0)
     assert sum(done) == opened.commits == 4
     assert summary.records["episodic"] == 4
-    commits = (await memory.lookup.records(memory.trust, types=[MemoryType.EPISODIC])).records
+    commits = (await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.EPISODIC]))).records
     by_name = {record.name: record for record in commits}
     merge = by_name["Merge side (#13)"]
     relations = (await memory.lookup.relations(memory.trust, [merge.id]))[merge.id]

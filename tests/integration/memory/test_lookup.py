@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 from fix_memory import Memory, trust_of
 
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 
@@ -65,11 +66,13 @@ async def test_pages_list_every_record_once_newest_first(memory: Memory) -> None
 async def test_pages_are_filtered_by_type_scope_and_tag(memory: Memory) -> None:
     await memory.observe("Alice", "is", "tall", tags=("x",))
     await memory.turn("hello", scope="project:a", tags=("x", "y"))
-    only_facts = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC])
+    only_facts = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.SEMANTIC]))
     assert [record.type for record in only_facts.records] == [MemoryType.SEMANTIC]
-    assert [r.scope for r in (await memory.lookup.records(memory.trust, scope="project:a")).records] == ["project:a"]
-    assert len((await memory.lookup.records(memory.trust, tag="x")).records) == 2
-    assert len((await memory.lookup.records(memory.trust, tag="y")).records) == 1
+    assert [
+        r.scope for r in (await memory.lookup.records(memory.trust, RecordFilter(scopes=["project:a"]))).records
+    ] == ["project:a"]
+    assert len((await memory.lookup.records(memory.trust, RecordFilter(all_tags=["x"]))).records) == 2
+    assert len((await memory.lookup.records(memory.trust, RecordFilter(all_tags=["y"]))).records) == 1
 
 
 async def test_a_page_contains_only_records_visible_to_the_caller(memory: Memory) -> None:

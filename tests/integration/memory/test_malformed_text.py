@@ -11,6 +11,7 @@ from fix_memory import Memory
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.records.predicates import Predicates
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import ResolveContest, Retract, Revise, Unmerge
@@ -58,8 +59,14 @@ REQUESTS: dict[str, tuple[list[str], Request]] = {
         ["scope"],
         lambda memory, text: memory.lookup.entities(memory.trust, "x", scope=text, first=10),
     ),
-    "a tag": (["filter", "tag"], lambda memory, text: memory.lookup.records(memory.trust, tag=text)),
-    "the scope of records": (["filter", "scope"], lambda memory, text: memory.lookup.records(memory.trust, scope=text)),
+    "a tag": (
+        ["filter", "tags", "0"],
+        lambda memory, text: memory.lookup.records(memory.trust, RecordFilter(all_tags=[text])),
+    ),
+    "the scope of records": (
+        ["filter", "scopes", "0"],
+        lambda memory, text: memory.lookup.records(memory.trust, RecordFilter(scopes=[text])),
+    ),
     "the id of a plan": (["id"], lambda memory, text: memory.lookup.plan(memory.trust, text, None)),
     "the scopes of a retrieval": (["scopes", "0"], retrieved),
     "an op of plans": (["ops", "1"], plans),

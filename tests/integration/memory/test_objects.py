@@ -8,6 +8,7 @@ import pytest
 from fix_memory import Memory
 
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.model.enums import MemoryType, SourceKind
 
 ENTITY, LITERAL = True, False
@@ -157,7 +158,9 @@ def fact(predicate: str, value: Any, number: int, **more: Any) -> CaptureRequest
 
 async def entities_in(memory: Memory, number: int) -> set[str]:
     """Return the names of the entities of one example, which has a scope of its own, without its subject."""
-    page = await memory.lookup.records(memory.trust, types=[MemoryType.ENTITY], scope=f"example:{number}", first=100)
+    page = await memory.lookup.records(
+        memory.trust, RecordFilter(types=[MemoryType.ENTITY], scopes=[f"example:{number}"]), first=100
+    )
     return {record.name or "" for record in page.records} - {f"subject of example {number}"}
 
 

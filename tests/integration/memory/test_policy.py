@@ -11,6 +11,7 @@ from fix_memory import Memory, trust_of
 
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.model.enums import Access, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.errors import Misconfigured
 
@@ -68,7 +69,7 @@ async def test_a_fact_raised_above_its_writers_ceiling_is_updated_by_that_writer
     for value in (1, 1, 2):
         captured = await ruled_memory.observe("Alice", "salary", value, trust=writer, revision_policy="replace")
         assert captured.primary.redacted
-    page = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC])
+    page = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.SEMANTIC]))
     states = {record.payload["object"]: record.state for record in page.records if record.payload}
     assert states == {1: RecordState.SUPERSEDED, 2: RecordState.ACTIVE}
 

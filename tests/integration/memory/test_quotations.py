@@ -7,6 +7,7 @@ from datetime import timedelta
 from fix_learning import run_learning
 from fix_memory import Memory
 
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.enums import MemoryType, SourceKind
 
@@ -22,7 +23,9 @@ async def test_a_turn_stands_for_the_structural_fact_that_repeats_it(memory: Mem
     at = memory.clock.at
     facts = {
         record.id
-        for record in (await memory.lookup.records(memory.trust, types=(MemoryType.SEMANTIC,), first=100)).records
+        for record in (
+            await memory.lookup.records(memory.trust, RecordFilter(types=(MemoryType.SEMANTIC,)), first=100)
+        ).records
     }
     assert len(facts) == 3
     for question in ("a nonstop flight to Denver", "breakfast on the flight to Oslo"):

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from stratagraph.memory.imports.progress import ImportSummary
 from stratagraph.memory.imports.trace_files import MAX_LINE, count_lines
 from stratagraph.memory.imports.traces import import_traces
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -54,7 +55,9 @@ async def episodes(memory: Memory) -> list[dict[str, Any]]:
     found = []
     after = None
     while True:
-        page = await memory.lookup.records(memory.trust, types=[MemoryType.EPISODIC], first=100, after=after)
+        page = await memory.lookup.records(
+            memory.trust, RecordFilter(types=[MemoryType.EPISODIC]), first=100, after=after
+        )
         found += [record.id for record in page.records if record.name and record.name.startswith("Episode ")]
         after = page.end_cursor
         if not page.has_next:

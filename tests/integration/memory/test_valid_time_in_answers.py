@@ -14,6 +14,7 @@ from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.service.cli.ask import tree_of
@@ -85,7 +86,7 @@ async def test_an_agent_is_told_of_the_present_manager_only_while_the_clock_move
         assert shown is not None
         assert (shown.valid_from, shown.valid_to) == (fact.valid_from, fact.valid_to)
         assert (await memory.lookup.history(memory.trust, fact.id)).versions[0].record == shown
-    listed = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC])
+    listed = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.SEMANTIC]))
     assert {record.id for record in listed.records} == {ann.id, ben.id, cleo.id}
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from fix_memory import Memory, trust_of
 
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.weights import Signal
@@ -141,7 +142,7 @@ async def test_valid_at_asks_for_what_held_then(memory: Memory, stated: bool) ->
         for one in ids:
             shown = await memory.lookup.record(memory.trust, one, valid_at=at)
             assert (shown is not None) is (one == id_)
-        listed = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC], valid_at=at)
+        listed = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.SEMANTIC], valid_at=at))
         assert [record.id for record in listed.records] == [id_]
 
 
@@ -150,7 +151,9 @@ async def test_valid_at_leaves_what_is_no_fact_alone(memory: Memory) -> None:
     at = datetime(2020, 1, 1, tzinfo=UTC)
     assert turn in (await ask(memory, "Where does Tor Holt work?", valid_at=at)).roots
     assert await memory.lookup.record(memory.trust, turn, valid_at=at) is not None
-    assert turn in {record.id for record in (await memory.lookup.records(memory.trust, valid_at=at)).records}
+    assert turn in {
+        record.id for record in (await memory.lookup.records(memory.trust, RecordFilter(valid_at=at))).records
+    }
 
 
 async def test_neighbours_hold_at_the_instant_too(memory: Memory) -> None:
@@ -181,7 +184,10 @@ async def test_both_clocks_may_be_set(memory: Memory) -> None:
 async def test_valid_at_may_be_any_instant(memory: Memory, at: datetime) -> None:
     await jobs(memory)
     assert await facts(memory, "Where does Tor Holt work?", valid_at=at) == (["Quarr"] if at.year > 1 else [])
-    assert len((await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC], valid_at=at)).records) < 2
+    assert (
+        len((await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.SEMANTIC], valid_at=at))).records)
+        < 2
+    )
 
 
 async def test_the_validity_of_a_redacted_fact_cannot_be_asked_for(memory: Memory) -> None:
@@ -203,7 +209,7 @@ async def test_the_validity_of_a_redacted_fact_cannot_be_asked_for(memory: Memor
         request = RetrieveRequest(task_descriptor="the north depot", valid_at=at, max_hops=2)
         found = await memory.retrieve.retrieve(low, request)
         shown = await memory.lookup.record(low, hidden.primary.id, valid_at=at)
-        listed = await memory.lookup.records(low, valid_at=at)
+        listed = await memory.lookup.records(low, RecordFilter(valid_at=at))
         seen.add(
             (
                 tuple(sorted(node.record.id for node in found.nodes)),

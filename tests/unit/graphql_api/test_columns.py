@@ -41,7 +41,8 @@ from structlog.testing import capture_logs
 from stratagraph.graphql.limits.slices import COLUMN_SLICE, SLICE, SlicedExecution
 from stratagraph.graphql.scalars import SCALARS
 from stratagraph.graphql.types import errors
-from stratagraph.graphql.types.records import MemoryRecord, RecordConnection
+from stratagraph.graphql.types.record_lists import RecordConnection
+from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
 from stratagraph.graphql.types.retrieve import RetrieveGraphResult, RetrieveGraphSuccess
 

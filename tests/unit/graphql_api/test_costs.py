@@ -55,7 +55,7 @@ def retrieval(given: dict[str, Any], more: str = "") -> float:
 
 
 def test_every_query_and_mutation_has_a_cost_and_no_other() -> None:
-    roots = [SCHEMA.query_type, SCHEMA.mutation_type]
+    roots = [SCHEMA.query_type, SCHEMA.mutation_type, SCHEMA.subscription_type]
     names = {name for root in roots if root is not None for name in root.fields}
     assert {name for name in WORK if not name.startswith("__")} == names
 
@@ -191,12 +191,15 @@ def test_each_list_on_the_way_to_a_field_counts_once(data: st.DataObject) -> Non
     where, selection = data.draw(st.sampled_from(list(selections(field))))
     first = data.draw(st.integers(1, 100))
     lists = WORK[name](Arguments({"first": first})).lists
+    lists = dict(lists)
     times, own = (lists[name] if is_list_type(get_nullable_type(field.type)) else 1), 0.0
     below = SCHEMA.get_type(where[-1][0])
     assert isinstance(below, GraphQLObjectType)
     for parent, step in where:
         nested = NESTED.get((parent, step))
-        own += times * (FIELD + (nested.points if nested is not None else 0.0))
+        work = nested.work(Arguments({})) if nested is not None else None
+        own += times * (FIELD + (work.points if work is not None else 0.0))
+        lists |= work.lists if work is not None else {}
         output = SCHEMA.get_type(parent).fields[step].type  # type: ignore[union-attr]  # an object type
         if nested is not None:
             times *= nested.items

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from stratagraph.graphql.json_input import MAX_VALUES
+from stratagraph.memory.changes.service import MAX_PAGE as MAX_CHANGES
 from stratagraph.memory.explore.around import BETWEEN
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_OPS, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
@@ -29,6 +30,9 @@ LIST = 10  # items that a list without a row may have
 BODY_PART = 32 << 10  # bytes of a large body for one point
 BODY_VALUES = 2_000  # commas of a large body for one point: about as many as it has values
 EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because only the answer tells how many there are
+PARTIES = 2  # of a dispute, for its cost
+PARTY = 0.5  # of each further one; owed, as events are
+SUBSCRIPTION = 20.0  # of beginning one; the changes that it sends are paid for as they come
 MAX_ITEMS = 1_000  # captures of one batch
 REVISION = 25.0
 MERGE = 100.0  # of records, or its undoing
@@ -119,27 +123,51 @@ def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -
     return work
 
 
+def _records(arguments: Arguments) -> Work:
+    first = arguments.number("first", 50, 1, MAX_PAGE)
+    # A filter, and an order without an index, look at more records than are returned.
+    points = 4 + 0.5 * first + (8 if arguments.given("filter") else 0)
+    if str(arguments.values.get("order")).startswith(("SALIENCE", "NAME")):
+        points += 40
+    return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
+
+
+def _changes(arguments: Arguments) -> Work:
+    first = arguments.number("first", 100, 1, MAX_CHANGES)
+    return Work(10 + first / 4, {"nodes": first})
+
+
 def _duplicates(arguments: Arguments) -> Work:
     first = arguments.number("first", 50, 1, MAX_PAGE)
     return Work(4 + first, {"nodes": first, "records": 2, "evidence": 4})
 
 
+def _disputes(arguments: Arguments) -> Work:
+    first = arguments.number("first", 50, 1, MAX_PAGE)
+    return Work(10 + first, {"nodes": first, "parties": PARTIES})
+
+
+def _timed(arguments: Arguments, points: float) -> float:
+    """Return the points of a graph question; twice as many for another time than now."""
+    return points * (2 if arguments.given("asOf") or arguments.given("validAt") else 1)
+
+
 def _explain_path(arguments: Arguments) -> Work:
     hops = arguments.number("maxHops", 4, 1, MAX_PATH_HOPS)
     paths = arguments.number("k", 3, 1, MAX_PATHS)
-    return Work(10 + 20 * hops, {"paths": paths, "nodes": hops + 1, "relations": hops})
+    return Work(_timed(arguments, 10 + 20 * hops), {"paths": paths, "nodes": hops + 1, "relations": hops})
 
 
 def _impact(arguments: Arguments) -> Work:
     hops = arguments.number("hops", 2, 1, MAX_PATH_HOPS)
     first = arguments.number("first", 25, 1, MAX_FIRST)
-    return Work(10 + 20 * hops + first / 4, {"nodes": first, "counts": 6 * hops})
+    return Work(_timed(arguments, 10 + 20 * hops + first / 4), {"nodes": first, "counts": 6 * hops})
 
 
 def _first(default: int, points: float, *names: str, **lists: int) -> Callable[[Arguments], Work]:
     def work(arguments: Arguments) -> Work:
         first = arguments.number("first", default, 1, MAX_FIRST)
-        return Work(points + first / 4, {**dict.fromkeys(names, first), **lists})
+        return Work(_timed(arguments, points + first / 4), {**dict.fromkeys(names, first), **lists})
 
     return work
 
@@ -175,7 +203,13 @@ def _lessons(arguments: Arguments) -> Work:
     first = arguments.number("first", 20, 1, MAX_LISTED)
     # A filter reads up to 500 lessons, whatever is returned.
     looks = any(arguments.given(name) for name in ("query", "source", "trigger"))
-    return Work((40 if looks else 5) + first / 2, {"lessons": first})
+    points = 150 if arguments.given("asOf") else 40 if looks or arguments.given("after") else 5
+    return Work(points + first / 2, {"lessons": first})
+
+
+def _lesson_page(arguments: Arguments) -> Work:
+    work = _lessons(arguments)
+    return Work(work.points, {"nodes": work.lists["lessons"]})
 
 
 def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
@@ -191,17 +225,28 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "record": _fixed(5),
     "history": _page("nodes", 50),
     "auditLog": _page("nodes", 50),
-    "records": _page("nodes", 50),
+    "records": _records,
     "entities": _page("entities", 20),
     "planGraph": _fixed(10, steps=100, links=200),
     "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
     "revisionImpact": _fixed(25, records=100),
     "revisionRules": _fixed(2, revisionRules=100),
     "reevaluations": _fixed(10, reevaluations=MAX_WAITING),
+    "slotHistory": _page("slotHistory", 100),
+    "planVersions": _fixed(20, planVersions=100),
+    "recordByHandle": _fixed(6),
+    "thread": _fixed(8),
+    "disputes": _disputes,
+    "fading": _page("nodes", 50),
+    "entityPage": _page("nodes", 20),
+    "tagsInUse": _page("nodes", 50, base=40, each=0.1),
+    "predicatesInUse": _page("nodes", 50, base=40, each=0.1),
     "failedCaptures": _page("nodes", 50),
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
     "predicates": _fixed(5, predicates=100),
+    "changes": _changes,
+    "changed": _fixed(SUBSCRIPTION),
     "forgetPreview": _page("nodes", 50),
     "explainPath": _explain_path,
     "impact": _impact,
@@ -211,6 +256,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "health": _fixed(10),
     "metrics": _fixed(10, byType=6, queueDepths=3),
     "lessons": _lessons,
+    "lessonPage": _lesson_page,
     "playbook": _fixed(50),
     "recentFailures": _fixed(30),
     "learnLesson": _fixed(60),
@@ -250,19 +296,37 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """The points of reading a field from one object, and the number of items of its list."""
+    """The points of reading a field from one object, and the number of items of its list.
+
+    With `page`, the default of its argument `first`, its lists have as many items as that argument says, each for
+    `each` points.
+    """
 
     points: float
     items: int = 1
+    page: int | None = None
+    each: float = 0.0
+
+    def work(self, arguments: Arguments) -> Work:
+        """Return the points of the field itself, and the items of the lists of its page."""
+        if self.page is None:
+            return Work(self.points)
+        first = arguments.number("first", self.page, 1, MAX_PAGE)
+        return Work(self.points + self.each * first, {"nodes": first})
 
 
 # By type and field: what is read for each object in a batch of its own.
 NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "relations"): Nested(0.5, MAX_RELATIONS),
+    ("MemoryRecord", "relationPage"): Nested(1, page=50, each=0.02),
     ("MemoryRecord", "auditLog"): Nested(0.3, 20),
     ("MemoryRecord", "payload"): Nested(0.2),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
+    ("RecordConnection", "totalCount"): Nested(20),
+    ("FadingConnection", "totalCount"): Nested(40),
+    ("Thread", "turns"): Nested(4, page=50, each=0.5),
+    ("Thread", "episodes"): Nested(4, page=20, each=0.5),
     ("__Schema", "types"): Nested(0, 150),
     ("__Schema", "directives"): Nested(0, 10),
 }

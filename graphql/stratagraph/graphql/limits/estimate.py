@@ -29,7 +29,18 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from stratagraph.graphql.limits.costs import FIELD, LIST, MOST, NESTED, OPERATION, UNKNOWN, WORK, Arguments, Work
+from stratagraph.graphql.limits.costs import (
+    FIELD,
+    LIST,
+    MOST,
+    NESTED,
+    OPERATION,
+    UNKNOWN,
+    WORK,
+    Arguments,
+    Nested,
+    Work,
+)
 
 _META = {"__schema": SchemaMetaFieldDef, "__type": TypeMetaFieldDef}
 
@@ -84,28 +95,41 @@ def _root_field(
     variables: Mapping[str, Any],
 ) -> float:
     name = node.name.value
-    given = {
-        argument.name.value: value_from_ast_untyped(argument.value, dict(variables))
-        for argument in node.arguments or ()
-    }
-    work = WORK[name](Arguments(given)) if name in WORK else Work(UNKNOWN)
+    work = WORK[name](arguments_of(node, variables)) if name in WORK else Work(UNKNOWN)
     definition = root.fields.get(name) or _META.get(name)
     if definition is None or node.selection_set is None:
         return work.points
-    walk = _Walk(schema, fragments, work.lists)
+    walk = _Walk(schema, fragments, work.lists, variables)
     below = walk.cost(node.selection_set, get_named_type(definition.type))
     return work.points + walk.length(name, definition.type) * below
+
+
+def arguments_of(node: FieldNode, variables: Mapping[str, Any]) -> Arguments:
+    """Return the arguments of a field as they were sent."""
+    return Arguments(
+        {
+            argument.name.value: value_from_ast_untyped(argument.value, dict(variables))
+            for argument in node.arguments or ()
+        }
+    )
 
 
 class _Walk:
     """The walk over the selections below one field of Query or Mutation, which fixes the lengths of lists."""
 
     def __init__(
-        self, schema: GraphQLSchema, fragments: Mapping[str, FragmentDefinitionNode], lists: Mapping[str, int]
+        self,
+        schema: GraphQLSchema,
+        fragments: Mapping[str, FragmentDefinitionNode],
+        lists: Mapping[str, int],
+        variables: Mapping[str, Any],
+        walks: dict[tuple[tuple[str, int], ...], _Walk] | None = None,
     ) -> None:
         self._schema = schema
         self._fragments = fragments
         self._lists = lists
+        self._variables = variables
+        self._walks = walks if walks is not None else {}  # those below pages, so that each fragment is walked once
         self._of_fragments: dict[str, float] = {}
 
     def cost(self, selections: SelectionSetNode, parent: Any) -> float:
@@ -136,10 +160,23 @@ class _Walk:
             return 0.0  # __typename
         nested = NESTED.get((parent.name, name))
         output = parent.fields[name].type
+        if nested is not None and nested.page is not None:
+            return self._page(node, nested, get_named_type(output))
         below = self.cost(node.selection_set, get_named_type(output)) if node.selection_set is not None else 0.0
         if nested is not None:
             return nested.points + nested.items * below
         return self.length(name, output) * below
+
+    def _page(self, node: FieldNode, nested: Nested, output: Any) -> float:
+        """Return the points of a page below a field, whose lists have as many items as its arguments say."""
+        work = nested.work(arguments_of(node, self._variables))
+        if node.selection_set is None:
+            return work.points
+        lists = {**self._lists, **work.lists}
+        within = self._walks.setdefault(
+            tuple(sorted(lists.items())), _Walk(self._schema, self._fragments, lists, self._variables, self._walks)
+        )
+        return work.points + within.cost(node.selection_set, output)
 
     def length(self, name: str, output: Any) -> int:
         """Return how many objects a field may return: 1 where its type is no list."""

@@ -10,16 +10,7 @@ import strawberry
 from stratagraph.graphql.flat_inputs import flat_input
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.receipts import CaptureReceipt
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
@@ -142,6 +133,7 @@ class CaptureMemorySuccess:
             mentions=captured.mentions,
             changes=captured.changes,
             unindexed_terms=captured.unindexed_terms,
+            warnings=captured.warnings,
             captured=captured.primary.id,
         )
 
@@ -155,22 +147,12 @@ class CaptureMemoriesSuccess:
     results: list[CaptureMemorySuccess] = strawberry.field(description="One result per item, in the order of `items`.")
 
 
-_Refusal = (
-    InvalidInput
-    | Forbidden
-    | NotFound
-    | IdempotencyMismatch
-    | ConditionsOverlap
-    | EvidenceRequired
-    | EpisodicImmutable
-    | Unavailable
-)
 CaptureMemoryResult = Annotated[
-    CaptureMemorySuccess | _Refusal,
+    CaptureMemorySuccess | Refusal,
     strawberry.union("CaptureMemoryResult", description="Result of a capture, or the error that refused it."),
 ]
 CaptureMemoriesResult = Annotated[
-    CaptureMemoriesSuccess | _Refusal,
+    CaptureMemoriesSuccess | Refusal,
     strawberry.union(
         "CaptureMemoriesResult", description="Results of a batch of captures, or the error that refused the batch."
     ),

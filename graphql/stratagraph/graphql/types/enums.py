@@ -12,6 +12,7 @@ from strawberry.types.enum import has_enum_definition
 from stratagraph.memory.lessons.windows import Window
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
+from stratagraph.memory.requests.warnings import WarningCode
 from stratagraph.memory.retrieve.rendering import CitationStyle
 from stratagraph.memory.retrieve.why_not import Absence
 from stratagraph.memory.revise.rules import Kind as RevisionKind
@@ -26,6 +27,7 @@ from stratagraph.store.model.enums import (
     Sensitivity,
     SourceKind,
 )
+from stratagraph.store.records.listing import ListOrder
 
 E = TypeVar("E", bound=Enum)
 
@@ -66,7 +68,13 @@ class ErrorCode(Enum):
     IDEMPOTENCY_MISMATCH = "IDEMPOTENCY_MISMATCH"
     DELETION_FORBIDDEN = "DELETION_FORBIDDEN"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    POSITION_EXPIRED = "POSITION_EXPIRED"
     UNAVAILABLE = "UNAVAILABLE"
+    RATE_LIMITED = "RATE_LIMITED"
+    DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    ARTIFACT_DAMAGED = "ARTIFACT_DAMAGED"
+    INTERNAL = "INTERNAL"
 
 
 def _register(enum: type[E], description: str, values: Mapping[E, str], *, name: str | None = None) -> None:
@@ -124,6 +132,21 @@ _register(
         " from it.",
         MentionOutcome.AMBIGUOUS: "Several entities fit equally well, or its identifier belongs to an entity that"
         " contradicts it; it was linked to none.",
+    },
+)
+_register(
+    WarningCode,
+    "Code of a warning in a receipt.",
+    {
+        WarningCode.KEY_RESEMBLES_KNOWN: "A key was taken for one of the caller's own, and is like one that is read.",
+        WarningCode.KEY_NOT_READ: "A key was neither read nor kept.",
+        WarningCode.VALUE_NOT_USED: "A value was left out; the message says why.",
+        WarningCode.REFERENCE_NOT_FOUND: "A reference names no record that the caller may read in full, or the capture"
+        " itself; nothing was related.",
+        WarningCode.CALL_NOT_FOUND: "A call depends on one that the thread's open episode does not have.",
+        WarningCode.MENTION_NOT_LINKED: "A name was linked to no entity, since it may mean several or holds a secret.",
+        WarningCode.RECORD_NOT_CREDITED: "A report names a record that it did not change.",
+        WarningCode.SECRET_MASKED: "Secrets in the content were masked, and the record may have become more sensitive.",
     },
 )
 _register(
@@ -294,6 +317,23 @@ _register(
     name="LessonWindow",
 )
 _register(
+    ListOrder,
+    "Order of a list of records; those of equal place are in the order of their ids.",
+    {
+        ListOrder.CREATED_DESC: "The newest first.",
+        ListOrder.CREATED_ASC: "The oldest first.",
+        ListOrder.UPDATED_DESC: "The last changed first.",
+        ListOrder.UPDATED_ASC: "The last changed last.",
+        ListOrder.OCCURRED_DESC: "The last that happened first.",
+        ListOrder.OCCURRED_ASC: "The last that happened last.",
+        ListOrder.SALIENCE_DESC: "The most salient first, at the instant of the first page.",
+        ListOrder.SALIENCE_ASC: "The least salient first, at the instant of the first page.",
+        ListOrder.NAME_ASC: "By name, ignoring case and accents; redacted records last.",
+        ListOrder.NAME_DESC: "By name backwards; redacted records first.",
+    },
+    name="RecordOrder",
+)
+_register(
     PlanLinkKind,
     "Kind of dependency between two steps of a plan.",
     {
@@ -314,8 +354,14 @@ _register(
         ErrorCode.CONDITIONS_OVERLAP: "Another active fact holds at the same time; make the conditions exclusive.",
         ErrorCode.IDEMPOTENCY_MISMATCH: "The idempotency key belongs to another request; choose a new key.",
         ErrorCode.DELETION_FORBIDDEN: "The record's deletion policy is NEVER.",
+        ErrorCode.POSITION_EXPIRED: "The changes after the position are no longer kept; read the present state.",
         ErrorCode.LIMIT_EXCEEDED: "The request is over a size limit; send less.",
         ErrorCode.UNAVAILABLE: "The database cannot be reached or is too busy; retry with back-off.",
+        ErrorCode.RATE_LIMITED: "The credential has used up its share; wait `retryAfter` seconds.",
+        ErrorCode.DEADLINE_EXCEEDED: "The operation did not end in time and was stopped; ask for less, or try again.",
+        ErrorCode.UNAUTHENTICATED: "No valid credential was sent.",
+        ErrorCode.ARTIFACT_DAMAGED: "The stored bytes do not match their hash; upload the artifact again.",
+        ErrorCode.INTERNAL: "A defect of the service; the server log has it under `extensions.reference`.",
     },
 )
 
@@ -328,6 +374,7 @@ __all__ = [
     "Engine",
     "ErrorCode",
     "EvidenceNeed",
+    "ListOrder",
     "MemoryType",
     "Outcome",
     "PlanLinkKind",
@@ -337,5 +384,6 @@ __all__ = [
     "RevisionKind",
     "Sensitivity",
     "SourceKind",
+    "WarningCode",
     "Window",
 ]

@@ -7,10 +7,10 @@ from typing import Annotated, Self
 
 import strawberry
 
-from stratagraph.graphql.types.errors import Forbidden, IdempotencyMismatch, InvalidInput, NotFound, Unavailable
+from stratagraph.graphql.arguments import given_id
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.memory.erase.request import MAX_LABEL, MAX_RATIONALE, Erase, ErasureResult
 from stratagraph.store.erasure import receipts as erasures
-from stratagraph.store.model.ids import parse_id
 
 
 @strawberry.input(description="What to erase: exactly one of `recordId`, `entityId`, `scope` and `tenant`.")
@@ -47,8 +47,8 @@ class EraseInput:
 
     def as_request(self) -> Erase:
         return Erase(
-            record_id=parse_id(self.record_id, path=["recordId"]) if self.record_id is not None else None,
-            entity_id=parse_id(self.entity_id, path=["entityId"]) if self.entity_id is not None else None,
+            record_id=given_id(self.record_id, path=["recordId"]) if self.record_id is not None else None,
+            entity_id=given_id(self.entity_id, path=["entityId"]) if self.entity_id is not None else None,
             scope=self.scope,
             tenant=self.tenant,
             rationale=self.rationale,
@@ -128,6 +128,6 @@ class EraseSuccess:
 
 
 EraseResult = Annotated[
-    EraseSuccess | InvalidInput | NotFound | Forbidden | IdempotencyMismatch | Unavailable,
+    EraseSuccess | Refusal,
     strawberry.union("EraseResult", description="Receipt of an erasure, or the error that refused it."),
 ]

@@ -9,9 +9,11 @@ from uuid import UUID
 
 import strawberry
 
+from stratagraph.graphql.past import AsOf
 from stratagraph.graphql.types.enums import Engine, MemoryType
-from stratagraph.graphql.types.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.freshness import Freshness
+from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
 from stratagraph.memory.engines.service import AnsweredBy
@@ -29,17 +31,18 @@ class _FromAnswer:
     """A type whose fields are all found by name in a dataclass of `stratagraph.memory.explore.answers`."""
 
     @classmethod
-    def of(cls, answer: Any) -> Self:
+    def of(cls, answer: Any, as_of: AsOf | None = None) -> Self:
+        """Build the answer; its records are shown as of `as_of`, or now."""
         assert dataclasses.is_dataclass(cls)
-        return cls(**{field.name: _graphql(getattr(answer, field.name)) for field in dataclasses.fields(cls)})
+        return cls(**{field.name: _graphql(getattr(answer, field.name), as_of) for field in dataclasses.fields(cls)})
 
 
-def _graphql(value: Any) -> Any:
+def _graphql(value: Any, as_of: AsOf | None) -> Any:
     """Return a field's value as the schema has it."""
     if isinstance(value, tuple):
-        return [_graphql(one) for one in value]
+        return [_graphql(one, as_of) for one in value]
     convert = _CONVERTERS.get(type(value))
-    return convert(value) if convert is not None else value
+    return convert(value, as_of) if convert is not None else value
 
 
 def _freshness(by: AnsweredBy) -> Freshness:
@@ -177,7 +180,11 @@ class Expansion(_FromAnswer):
         f" at most {BETWEEN}."
     )
     has_more: bool = strawberry.field(
-        description="Whether a next page may have more neighbours. For it, add these neighbours to `loadedIds`."
+        description="Whether a next page may have more neighbours. For it, add these neighbours to `loadedIds`.",
+        deprecation_reason="Use `pageInfo.hasNextPage`.",
+    )
+    page_info: PageInfo = strawberry.field(
+        description="Position of this page; give `endCursor` as `after`, with the same other arguments."
     )
     reached: list[str] = strawberry.field(
         description="What ended the pages where there may be more neighbours: `loaded`, because `loadedIds` has no room"
@@ -186,11 +193,12 @@ class Expansion(_FromAnswer):
     answered_by: Freshness = strawberry.field(name="freshness", description=_FRESHNESS)
 
 
-_CONVERTERS: dict[type, Callable[[Any], object]] = {
-    UUID: lambda id_: strawberry.ID(str(id_)),
+_CONVERTERS: dict[type, Callable[[Any, AsOf | None], object]] = {
+    UUID: lambda id_, _: strawberry.ID(str(id_)),
     domain.MemoryRecord: MemoryRecord.of,
-    domain.Relation: Relation.of,
-    AnsweredBy: _freshness,
+    domain.Relation: lambda relation, _: Relation.of(relation),
+    AnsweredBy: lambda by, _: _freshness(by),
+    answers.Position: lambda one, _: PageInfo(has_next_page=one.has_next, end_cursor=one.end_cursor),
     answers.Path: GraphPath.of,
     answers.ImpactCount: ImpactCount.of,
     answers.AffectedRecord: ImpactedNode.of,
@@ -200,21 +208,16 @@ _CONVERTERS: dict[type, Callable[[Any], object]] = {
     answers.NeighbourRecord: Neighbour.of,
 }
 
-_PlanErrors = InvalidInput | Forbidden | Unavailable
-_RecordErrors = InvalidInput | NotFound | Forbidden | Unavailable
-
 
 def _result(name: str, answer: str) -> Any:
     """Return what names and describes the union of an answer and the errors in its place."""
     return strawberry.union(name, description=f"{answer}, or the error that refused the question.")
 
 
-ExplainPathResult = Annotated[
-    PathExplanation | _RecordErrors, _result("ExplainPathResult", "The paths between two records")
-]
-ImpactResult = Annotated[Impact | _RecordErrors, _result("ImpactResult", "What rests on a record")]
+ExplainPathResult = Annotated[PathExplanation | Refusal, _result("ExplainPathResult", "The paths between two records")]
+ImpactResult = Annotated[Impact | Refusal, _result("ImpactResult", "What rests on a record")]
 RelatedEntitiesResult = Annotated[
-    RelatedEntities | _RecordErrors, _result("RelatedEntitiesResult", "The entities related to a record")
+    RelatedEntities | Refusal, _result("RelatedEntitiesResult", "The entities related to a record")
 ]
-ExpandResult = Annotated[Expansion | _RecordErrors, _result("ExpandResult", "The expansion of a record")]
-PlansContainingResult = Annotated[PlanMatches | _PlanErrors, _result("PlansContainingResult", "Plans with some steps")]
+ExpandResult = Annotated[Expansion | Refusal, _result("ExpandResult", "The expansion of a record")]
+PlansContainingResult = Annotated[PlanMatches | Refusal, _result("PlansContainingResult", "Plans with some steps")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Self
 
@@ -9,7 +10,7 @@ import strawberry
 
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.memory.records.forgetting import MAX_TOTAL, Preview
+from stratagraph.memory.records.forgetting import MAX_TOTAL, Forgettable, Preview
 
 
 @strawberry.type(description="A record that will be pruned unless something changes its salience before.")
@@ -22,6 +23,10 @@ class ForgettableRecord:
         description="Whether the record is kept beyond `dueAt` until learning has read its episode, which it does"
         " within hours of the episode's close. It may then be kept for a skill."
     )
+
+    @classmethod
+    def of(cls, item: Forgettable) -> Self:
+        return cls(record=MemoryRecord.of(item.record), due_at=item.due_at, awaits_learning=item.awaits_learning)
 
 
 @strawberry.type(
@@ -37,12 +42,29 @@ class ForgetPreview:
     @classmethod
     def of(cls, preview: Preview) -> Self:
         return cls(
-            nodes=[
-                ForgettableRecord(
-                    record=MemoryRecord.of(item.record), due_at=item.due_at, awaits_learning=item.awaits_learning
-                )
-                for item in preview.items
-            ],
-            total=preview.total,
+            nodes=[ForgettableRecord.of(item) for item in preview.items],
+            total=preview.total or 0,
+            page_info=PageInfo(has_next_page=preview.has_next, end_cursor=preview.end_cursor),
+        )
+
+
+@strawberry.type(description="A page of the records whose salience falls to the threshold of pruning by an instant.")
+class FadingConnection:
+    counter: strawberry.Private[Callable[[], Awaitable[int]]]
+    nodes: list[ForgettableRecord] = strawberry.field(description="The records of this page, earliest due first.")
+    page_info: PageInfo = strawberry.field(description="Position of this page in the list.")
+
+    @strawberry.field(
+        description=f"Number of records on all pages, counted where this is selected, from 0 to {MAX_TOTAL:,};"
+        f" {MAX_TOTAL:,} means that many or more."
+    )
+    async def total_count(self) -> int:
+        return await self.counter()
+
+    @classmethod
+    def of(cls, preview: Preview, counter: Callable[[], Awaitable[int]]) -> Self:
+        return cls(
+            counter=counter,
+            nodes=[ForgettableRecord.of(item) for item in preview.items],
             page_info=PageInfo(has_next_page=preview.has_next, end_cursor=preview.end_cursor),
         )

@@ -9,18 +9,10 @@ from uuid import UUID
 
 import strawberry
 
+from stratagraph.graphql.arguments import given_id
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Sensitivity
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.receipts import CaptureReceipt
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.revision_inputs import EXPECTED, KEY, RATIONALE
@@ -154,6 +146,7 @@ class LearnLessonSuccess:
             mentions=captured.mentions,
             changes=captured.changes,
             unindexed_terms=captured.unindexed_terms,
+            warnings=self.learned.warnings,
         )
 
     @strawberry.field(description="Whether this is the result of an earlier request with the same idempotency key.")
@@ -162,15 +155,7 @@ class LearnLessonSuccess:
 
 
 LearnLessonResult = Annotated[
-    LearnLessonSuccess
-    | InvalidInput
-    | Forbidden
-    | NotFound
-    | IdempotencyMismatch
-    | ConditionsOverlap
-    | EvidenceRequired
-    | EpisodicImmutable
-    | Unavailable,
+    LearnLessonSuccess | Refusal,
     strawberry.union("LearnLessonResult", description="Result of learning a lesson, or the error that refused it."),
 ]
 
@@ -187,7 +172,7 @@ class VerifyLessonInput:
 
     def as_request(self) -> VerifyLesson:
         return VerifyLesson(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            record_id=given_id(self.record_id, path=["recordId"]),
             verified=self.verified,
             rationale=self.rationale,
             expected_version=self.expected_version,
@@ -204,7 +189,7 @@ class RemoveLessonInput:
 
     def as_request(self) -> RemoveLesson:
         return RemoveLesson(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            record_id=given_id(self.record_id, path=["recordId"]),
             rationale=self.rationale,
             expected_version=self.expected_version,
             idempotency_key=self.idempotency_key,
@@ -301,7 +286,7 @@ class LessonsChanged:
 
 
 LessonsResult = Annotated[
-    LessonsChanged | InvalidInput | NotFound | Forbidden | Unavailable,
+    LessonsChanged | Refusal,
     strawberry.union("LessonsResult", description="The lessons that were changed, or the error that refused it."),
 ]
 

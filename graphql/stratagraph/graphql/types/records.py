@@ -1,27 +1,30 @@
-"""Records, pages of records, and the filter for listing them."""
+"""Records."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 import strawberry
 
-from stratagraph.graphql.context import Context, Info, episode_key
-from stratagraph.graphql.past import AsOf, PastEpisode
+from stratagraph.graphql.arguments import After
+from stratagraph.graphql.context import Context, Info, RelationsAsked, episode_key
+from stratagraph.graphql.past import AsOf, PastEpisode, PastRelationsAsked
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.graphql.types.lifecycle import Lifecycle
-from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.provenance import AuditEntry, Provenance
-from stratagraph.graphql.types.relations import Relation
+from stratagraph.graphql.types.relations import Relation, RelationConnection
+from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve import times
 from stratagraph.store.learning.extraction import ReadingState
 from stratagraph.store.model import records as domain
 from stratagraph.store.records.episode_timelines import is_thread_episode
 from stratagraph.store.records.past import Moment
+
+DEFAULT_RELATIONS = 50
 
 
 @strawberry.type(description="A time that a task names, which raises the records of it, or that a text names.")
@@ -154,6 +157,32 @@ class MemoryRecord:
         return [Relation.of(relation) for relation in relations]
 
     @strawberry.field(
+        description="A page of the relations of the record in both directions, heaviest first, however many it has; for"
+        " a past record, of those it had at that instant. Null when redacted."
+    )
+    async def relation_page(
+        self,
+        info: Info,
+        first: Annotated[
+            int | None,
+            strawberry.argument(
+                description=f"Maximum number of relations to return, from 1 to {MAX_PAGE}; the default is"
+                f" {DEFAULT_RELATIONS}."
+            ),
+        ] = DEFAULT_RELATIONS,
+        after: After = None,
+    ) -> RelationConnection | None:
+        if self.redacted:
+            return None
+        context, first = self.context or info.context, DEFAULT_RELATIONS if first is None else first
+        if self.as_of is None:
+            page = await context.relation_pages.load(RelationsAsked(self.record.id, first, after))
+        else:
+            asked = PastRelationsAsked(Moment(self.record.id, self.as_of.at), first, after)
+            page = await self.as_of.loaders.relation_pages.load(asked)
+        return RelationConnection.of(page)
+
+    @strawberry.field(
         description="Changes to the record, oldest first; for a past record, those up to that instant. Null when"
         " redacted."
     )
@@ -205,21 +234,3 @@ class MemoryRecord:
             valid_to=record.valid_to,
             conditions=record.conditions,  # type: ignore[arg-type]  # JSON is any value
         )
-
-
-@strawberry.type(description="A page of records, newest first.")
-class RecordConnection:
-    nodes: list[MemoryRecord] = strawberry.field(description="The records of this page, newest first.")
-    page_info: PageInfo = strawberry.field(description="Position of this page in the list.")
-
-
-@strawberry.input(description="Which records to list. A field left out does not restrict the list.")
-class RecordFilter:
-    types: list[MemoryType] | None = strawberry.field(default=None, description="Only records of these types.")
-    scope: str | None = strawberry.field(default=None, description="Only records of this scope; empty for unscoped.")
-    tag: str | None = strawberry.field(default=None, description="Only records that have this tag.")
-    valid_at: datetime | None = strawberry.field(
-        default=None,
-        description="Of the facts, only those that held at this instant, superseded ones included and retracted ones"
-        " not; redacted ones are not compared. Other records are listed as without it.",
-    )

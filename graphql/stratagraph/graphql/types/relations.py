@@ -7,6 +7,8 @@ from typing import Self
 
 import strawberry
 
+from stratagraph.graphql.types.pages import PageInfo
+from stratagraph.memory.records.lookup import RelationPage
 from stratagraph.store.model import records as domain
 from stratagraph.store.model.predicates import inverse
 
@@ -33,4 +35,17 @@ class Relation:
             target_id=strawberry.ID(str(relation.target)),
             weight=relation.weight,
             created_at=relation.created_at,
+        )
+
+
+@strawberry.type(description="A page of the relations of a record.")
+class RelationConnection:
+    nodes: list[Relation] = strawberry.field(description="The relations of this page, heaviest first.")
+    page_info: PageInfo = strawberry.field(description="Position of this page in the list.")
+
+    @classmethod
+    def of(cls, page: RelationPage) -> Self:
+        return cls(
+            nodes=[Relation.of(relation) for relation in page.relations],
+            page_info=PageInfo(has_next_page=page.has_next, end_cursor=page.end_cursor),
         )

@@ -12,7 +12,7 @@ from stratagraph.graphql.flat_inputs import flat_input
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import CitationStyle, Engine, MemoryType, Sensitivity
-from stratagraph.graphql.types.errors import Forbidden, InvalidInput, Unavailable
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.explanation import Cut, SignalShare, cuts_of, signal_shares
 from stratagraph.graphql.types.freshness import Freshness
 from stratagraph.graphql.types.records import MemoryRecord, NamedTime
@@ -351,6 +351,6 @@ class RetrieveGraphSuccess:
 
 
 RetrieveGraphResult = Annotated[
-    RetrieveGraphSuccess | InvalidInput | Forbidden | Unavailable,
+    RetrieveGraphSuccess | Refusal,
     strawberry.union("RetrieveGraphResult", description="Result of a retrieval, or the error that refused it."),
 ]

@@ -7,18 +7,7 @@ from typing import Annotated
 import strawberry
 from strawberry.utils.str_converters import to_camel_case
 
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    DeletionForbidden,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-    VersionConflict,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.lessons import RemoveLessonInput, VerifyLessonInput
 from stratagraph.graphql.types.revision import RevisionSuccess
 from stratagraph.graphql.types.revision_inputs import (
@@ -85,17 +74,7 @@ class ReviseRecordsSuccess:
 
 
 ReviseRecordsResult = Annotated[
-    ReviseRecordsSuccess
-    | VersionConflict
-    | EpisodicImmutable
-    | EvidenceRequired
-    | ConditionsOverlap
-    | NotFound
-    | Forbidden
-    | InvalidInput
-    | IdempotencyMismatch
-    | DeletionForbidden
-    | Unavailable,
+    ReviseRecordsSuccess | Refusal,
     strawberry.union(
         "ReviseRecordsResult", description="Result of several revisions, or the error of one, which refused all."
     ),

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import strawberry
 
+from stratagraph.graphql.arguments import given_id
 from stratagraph.graphql.scalars import JSON
 from stratagraph.memory.revise import request as domain
 from stratagraph.memory.revise.request import MAX_EVIDENCE, MAX_LABEL, MAX_MERGED, MAX_RATIONALE
 from stratagraph.store.model import errors
-from stratagraph.store.model.ids import parse_id
 
 RECORD_ID = "Id of the record to change, a UUID."
 EVIDENCE = (
@@ -46,7 +46,7 @@ class _Common(TypedDict):
 def _common(given: _Given) -> _Common:
     """Return the fields that every revision has."""
     return {
-        "record_id": parse_id(given.record_id, path=["recordId"]),
+        "record_id": given_id(given.record_id, path=["recordId"]),
         "rationale": given.rationale,
         "expected_version": given.expected_version,
         "idempotency_key": given.idempotency_key,
@@ -210,7 +210,7 @@ class MergeInput:
     idempotency_key: str | None = strawberry.field(default=None, description=KEY)
 
     def as_request(self) -> domain.Merge:
-        ids = [parse_id(id_, path=["recordIds"]) for id_ in self.record_ids]
+        ids = [given_id(id_, path=["recordIds", str(index)]) for index, id_ in enumerate(self.record_ids)]
         if not ids:
             raise errors.InvalidInput("recordIds: the list is empty; name at least two records", path=["recordIds"])
         return domain.Merge(
@@ -249,7 +249,7 @@ class RejectDuplicateInput:
     idempotency_key: str | None = strawberry.field(default=None, description=KEY)
 
     def as_request(self) -> domain.RejectDuplicate:
-        ids = [parse_id(id_, path=["recordIds"]) for id_ in self.record_ids]
+        ids = [given_id(id_, path=["recordIds", str(index)]) for index, id_ in enumerate(self.record_ids)]
         if len(ids) != 2:
             raise errors.InvalidInput(f"recordIds: {len(ids)} ids; give the two records", path=["recordIds"])
         return domain.RejectDuplicate(
@@ -320,4 +320,4 @@ class PinInput:
 
 
 def _maybe_id(id_: str | None, field: str) -> UUID | None:
-    return parse_id(id_, path=[field]) if id_ is not None else None
+    return given_id(id_, path=[field]) if id_ is not None else None

@@ -30,16 +30,17 @@ def refuse_repeated_keys(keys: Sequence[RequestKey]) -> None:
 def set_request_path(error: StratagraphError, *, batch: bool) -> None:
     """Remove the `#<position>` from the error's path; in a batch, replace it by `items.<position>`."""
     if error.path and error.path[0].startswith("#"):
-        position = int(error.path.pop(0)[1:])
+        position = int(error.path[0][1:])
+        error.move(lambda path: path[1:] if path and path[0].startswith("#") else path)
         if batch:
             at_item(error, position)
 
 
 def at_item(error: StratagraphError, position: int, *fields: str) -> StratagraphError:
-    """Prefix the error's path and message with `items.<position>` and the `fields` of the item; return the error."""
-    path = ["items", str(position), *fields]
-    error.path = [*path, *(error.path or [])]
-    error.args = (f"{'.'.join(path)}: {error.message}",)
+    """Prefix the error's paths and message with `items.<position>` and the `fields` of the item; return the error."""
+    place = ["items", str(position), *fields]
+    error.move(lambda path: [*place, *path])
+    error.args = (f"{'.'.join(place)}: {error.message}",)
     return error
 
 

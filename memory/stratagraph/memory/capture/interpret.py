@@ -19,19 +19,20 @@ from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Refere
 from stratagraph.memory.capture.found_names import address_of, names_in_text
 from stratagraph.memory.capture.literals import is_sentence, is_value
 from stratagraph.memory.capture.procedures import names_of_procedure
-from stratagraph.memory.requests.evidence import reference_of
+from stratagraph.memory.requests.contents import MAX_LISTED, Mention
+from stratagraph.memory.requests.contents import Reference as ReferenceForm
+from stratagraph.memory.requests.evidence import names_record, reference_of
 from stratagraph.store.artifacts.objects import hash_in
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import invalid
-from stratagraph.store.model.payloads.base import MAX_NAME, Name, Part
-from stratagraph.store.model.payloads.entity import Alias, Identifier
+from stratagraph.store.model.payloads.base import MAX_NAME
 from stratagraph.store.model.predicates import reference_predicate
 from stratagraph.store.model.visible_text import is_blank
 
-MAX_MENTIONS = 256  # listed by the caller
+MAX_MENTIONS = MAX_LISTED
 MAX_TERMS = 64  # aliases, and identifiers, of one entry of `context.mentions`
 MAX_NAMES = 512  # names, aliases and identifiers of all entries of one capture
 MAX_ARTIFACTS = 256  # named by one capture
@@ -40,18 +41,6 @@ MAX_RECORD_IDS = 12  # record ids found in the text
 SCANNED_CHARACTERS = 20_000  # of the text, searched for names
 
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b")
-
-
-class _Mention(Part):
-    name: Name
-    type: str | None = None
-    identifiers: list[Identifier] | None = None
-    aliases: list[Name | Alias] | None = None
-
-
-class _Pointer(Part):
-    ref: Name
-    predicate: str | None = None
 
 
 def interpret(draft: Draft) -> None:
@@ -90,7 +79,7 @@ def _mentions(context: dict[str, Any]) -> list[Named]:
     names = 0
     for index, item in enumerate(mentions):
         try:
-            mention = _Mention.model_validate({"name": item} if isinstance(item, str) else item)
+            mention = Mention.model_validate({"name": item} if isinstance(item, str) else item)
         except ValidationError as error:
             raise invalid(error, ["context", "mentions", str(index)]) from error
         listed = (len(mention.aliases or ()), len(mention.identifiers or ()))
@@ -231,18 +220,20 @@ def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
     for index, item in enumerate(listed):
         path = ["context", "references", str(index)]
         try:
-            pointer = _Pointer.model_validate({"ref": item} if isinstance(item, str) else item)
+            pointer = ReferenceForm.model_validate({"ref": item} if isinstance(item, str) else item)
         except ValidationError as error:
             raise invalid(error, path) from error
         predicate = reference_predicate(pointer.predicate or "references_record", path=[*path, "predicate"])
-        found.append(Reference(target=reference_target(pointer.ref), predicate=predicate))
+        found.append(Reference(target=reference_target(pointer.ref), predicate=predicate, path=tuple(path)))
     if draft.request.imported is not None:
         found += [Reference(target=ref, predicate="follows") for ref in draft.request.imported.follows]
         found += [Reference(target=ref, predicate="followed_by") for ref in draft.request.imported.followed_by]
-    for evidence in (*(draft.payload.get("evidence") or ()), *draft.evidence):
-        ref = reference_of(evidence)
-        if ref is not None:
-            found.append(Reference(target=reference_target(ref), predicate="derived_from"))
+    for within, given in (("content", draft.payload.get("evidence") or ()), ("", draft.evidence)):
+        for index, evidence in enumerate(given):
+            ref = reference_of(evidence)
+            if ref is not None:
+                named = tuple(filter(None, (within, "evidence", str(index)))) if names_record(evidence) else ()
+                found.append(Reference(target=reference_target(ref), predicate="derived_from", path=named))
     found += [
         Reference(target=UUID(value))
         for value in list(dict.fromkeys(_UUID.findall(draft.text[:SCANNED_CHARACTERS])))[:MAX_RECORD_IDS]

@@ -1,8 +1,12 @@
-"""The answers of graph questions. The GraphQL types and the JSON of the commands take their fields from these."""
+"""The answers of graph questions. The GraphQL types and the JSON of the commands take their fields from these.
+
+The `as_of` of an answer is the past instant that its records are shown as of; None for the present.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.engines.service import AnsweredBy
@@ -35,6 +39,7 @@ class Paths:
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
     answered_by: AnsweredBy
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +81,7 @@ class Impact:
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
     answered_by: AnsweredBy
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +111,7 @@ class Plans:
     has_more: bool
     reached: tuple[str, ...]
     answered_by: AnsweredBy
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +141,7 @@ class Related:
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
     answered_by: AnsweredBy
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +160,14 @@ class NeighbourRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """The position of a page: the cursor after which the next one begins, None on an empty page."""
+
+    end_cursor: str | None
+    has_next: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
     """The records and relations that a front end adds to its drawing when the user expands `record`.
 
@@ -166,5 +182,7 @@ class Expansion:
     relations: tuple[Relation, ...]
     between: tuple[Relation, ...]
     has_more: bool
+    page_info: Position
     reached: tuple[str, ...]
     answered_by: AnsweredBy
+    as_of: datetime | None = None

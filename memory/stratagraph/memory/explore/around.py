@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from uuid import UUID
 
-from stratagraph.memory.explore.answers import Expansion, NeighbourRecord, Related, RelatedEntity
+from stratagraph.memory.explore.answers import Expansion, NeighbourRecord, Position, Related, RelatedEntity
 from stratagraph.memory.explore.request import MAX_LOADED
 from stratagraph.memory.explore.session import FAN_OUT, QuerySession, fan_out
+from stratagraph.memory.records.cursors import encode_ids
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.traversal.links import DEGREE_CAP, Link
@@ -50,6 +51,7 @@ async def find_related(session: QuerySession, id_: UUID, *, first: int) -> Relat
         reached=("hubs",) if hubs else (),
         hubs=tuple(hubs),
         answered_by=session.answered_by,
+        as_of=session.as_of,
     )
 
 
@@ -64,12 +66,13 @@ def _related_entity(entity: MemoryRecord, products: Mapping[UUID, float]) -> Rel
 
 
 async def find_neighbours(
-    session: QuerySession, id_: UUID, loaded: Collection[UUID], *, first: int
+    session: QuerySession, id_: UUID, loaded: Collection[UUID], *, first: int, before: Collection[UUID] = ()
 ) -> Expansion | None:
     """Return the best `first` neighbours of a record that are not loaded: by weight, then by current importance, then
     by id.
 
-    None if the caller may not read the record in full, or if it does not exist.
+    `before` are those of the loaded ones that were on pages before. None if the caller may not read the record in full,
+    or if it does not exist.
     """
     root = (await session.in_full([id_])).get(id_)
     if root is None:
@@ -102,8 +105,12 @@ async def find_neighbours(
         relations=tuple(relations.values()),
         between=tuple(between),
         has_more=more and ended_by is None,
+        page_info=Position(
+            end_cursor=encode_ids(id_, {*before, *shown}) if shown else None, has_next=more and ended_by is None
+        ),
         reached=(ended_by,) if more and ended_by is not None else (),
         answered_by=session.answered_by,
+        as_of=session.as_of,
     )
 
 

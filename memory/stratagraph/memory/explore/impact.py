@@ -55,6 +55,7 @@ async def find_impact(session: QuerySession, id_: UUID, *, hops: int, first: int
         reached=tuple(sorted(reached)),
         hubs=tuple(dict.fromkeys(hubs)),
         answered_by=session.answered_by,
+        as_of=session.as_of,
     )
 
 

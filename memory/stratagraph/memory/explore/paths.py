@@ -48,6 +48,7 @@ async def find_paths(session: QuerySession, start: UUID, goal: UUID, *, k: int, 
         reached=tuple(sorted(search.reached)),
         hubs=tuple(search.hubs),
         answered_by=session.answered_by,
+        as_of=session.as_of,
     )
 
 

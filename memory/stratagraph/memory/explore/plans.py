@@ -33,6 +33,7 @@ async def find_plans(session: QuerySession, ops: Sequence[str], *, first: int) -
         has_more=len(found) > first,
         reached=("plans",) if cut else (),
         answered_by=session.answered_by,
+        as_of=session.as_of,
     )
 
 

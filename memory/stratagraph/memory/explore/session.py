@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.engines.service import AnsweredBy
@@ -24,13 +25,15 @@ _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 class QuerySession:
     """The engine and reader that serve one question, as of the reader's instant.
 
-    Records and relations that Postgres confirmed are remembered.
+    Records and relations that Postgres confirmed are remembered. `as_of` is the past instant that the answer is of;
+    None for the present.
     """
 
     engine: Explorer
     caller: Caller
     reader: Reader
     answered_by: AnsweredBy
+    as_of: datetime | None = None
     cut: set[UUID] = field(default_factory=set)
     _heads: dict[UUID, MemoryRecord | None] = field(default_factory=dict)
     _relations: dict[UUID, Relation | None] = field(default_factory=dict)
@@ -75,24 +78,32 @@ class QuerySession:
         asked = list(dict.fromkeys(ids))
         unknown = [id_ for id_ in asked if id_ not in self._heads]
         if unknown:
-            found = await self.reader.heads(unknown)
+            found = await self.read_heads(unknown)
             self._heads.update((id_, found.get(id_)) for id_ in unknown)
-        heads = ((id_, self._heads[id_]) for id_ in asked)
-        return {
-            id_: head
-            for id_, head in heads
-            if head is not None and head.state in _CURRENT and head.holds_at(self.reader.now)
-        }
+        heads = {id_: head for id_ in asked if (head := self._heads[id_]) is not None}
+        return await self.only_current(heads)
+
+    async def read_heads(self, ids: Sequence[UUID]) -> dict[UUID, MemoryRecord]:
+        """Return heads of the records of `ids` that the caller may read in full."""
+        return await self.reader.heads(ids)
+
+    async def only_current(self, heads: dict[UUID, MemoryRecord]) -> dict[UUID, MemoryRecord]:
+        """Return those of the heads that are current, of facts those that hold."""
+        return {id_: head for id_, head in heads.items() if head.state in _CURRENT and head.holds_at(self.reader.now)}
 
     async def relations(self, ids: Iterable[UUID]) -> dict[UUID, Relation]:
         """Return the open relations among `ids`, which are ids of relations, that are visible to the caller."""
         asked = list(dict.fromkeys(ids))
         unknown = [id_ for id_ in asked if id_ not in self._relations]
         if unknown:
-            found = {relation.id: relation for relation in await self.reader.relations(unknown)}
+            found = {relation.id: relation for relation in await self.read_relations(unknown)}
             self._relations.update((id_, found.get(id_)) for id_ in unknown)
         known = ((id_, self._relations[id_]) for id_ in asked)
         return {id_: relation for id_, relation in known if relation is not None}
+
+    async def read_relations(self, ids: Sequence[UUID]) -> Sequence[Relation]:
+        """Return the relations of `ids` that are visible to the caller."""
+        return await self.reader.relations(ids)
 
     async def confirmed(self, links: Collection[Link]) -> tuple[list[Link], dict[UUID, MemoryRecord]]:
         """Return those links that Postgres confirms, with its weights, and the heads of the records they lead to.

@@ -17,6 +17,7 @@ from stratagraph.memory.feedback.statistics import after_use, learned_confidence
 from stratagraph.memory.feedback.waiting import IDS_CLOCK, NotLoggedError, when_logged
 from stratagraph.memory.lessons.block import lesson_of
 from stratagraph.memory.plans.composing import parts_named
+from stratagraph.memory.requests.warnings import RequestWarning, WarningCode, warning
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change, append_changes
 from stratagraph.store.feed.sequence import Sequences
@@ -62,7 +63,14 @@ class Credited:
     penalized: tuple[UUID, ...]
     skipped: tuple[UUID, ...]
     sequence: str
+    warnings: tuple[RequestWarning, ...] = ()
     replayed: bool = False
+
+
+_SKIPPED = (
+    "was not credited: it is deleted, superseded or retracted, or no longer this credential's to read and write;"
+    " nothing needs to be done"
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -362,13 +370,18 @@ def _by_parts(report: OutcomeReport, entry: RetrievalEntry) -> OutcomeReport:
 def _credited(
     report: OutcomeReport, used: Sequence[UUID], penalized: Sequence[UUID], sequence: str, *, replayed: bool = False
 ) -> Credited:
+    skipped = tuple(id_ for id_ in dict.fromkeys(report.used) if id_ not in set(used))
     return Credited(
         retrieval=report.retrieval,
         outcome=report.outcome,
         reinforced=tuple(used) if report.outcome is Outcome.SUCCESS else (),
         penalized=tuple(penalized),
-        skipped=tuple(id_ for id_ in dict.fromkeys(report.used) if id_ not in set(used)),
+        skipped=skipped,
         sequence=sequence,
+        warnings=tuple(
+            warning(WarningCode.RECORD_NOT_CREDITED, ("usedRecordIds",), f"the record {id_} {_SKIPPED}")
+            for id_ in skipped
+        ),
         replayed=replayed,
     )
 

@@ -11,15 +11,20 @@ from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.lessons.block import Standing, lesson_of, said
 from stratagraph.memory.lessons.similarity import RELATED
 from stratagraph.memory.lessons.utility import utility
+from stratagraph.memory.records.listing import LOOKED_THEN, READ_THEN
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.analysis.languages import is_function_word
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.words import QueryWord, name_terms, query_words, record_terms
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.lessons import fetch_similarities, list_lessons
+from stratagraph.store.records.listing import ListOrder, RecordLister
+from stratagraph.store.records.listing import Wanted as RecordWanted
+from stratagraph.store.records.past import Moment, Past
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.search.vector_search import QuestionVector, vector_literal
 
@@ -72,9 +77,7 @@ class LessonFinder:
         With vectors, those are about it whose distance is at most RELATED, ranked by similarity and by the words of the
         question that their trigger has. Without, and of lessons that have no vector, those with such words.
         """
-        words = [
-            word for word in query_words(caller.tenant.index_key, query) if not is_function_word(word.text.casefold())
-        ]
+        words = _asked_words(caller, query)
         asked = (await self._questions.embed(query)).vector if self._questions is not None else None
         if asked is None and not words:
             return []
@@ -86,11 +89,36 @@ class LessonFinder:
         ]
         similarities = await self._similarities(caller, asked, [record.id for record in found])
         scores = {record.id: _score(caller, record, words, similarities) for record in found}
-        ranked = sorted(
-            (record for record in found if scores[record.id] is not None),
-            key=lambda record: (-(scores[record.id] or 0), -_utility(record), -record.occurred_at.timestamp()),
-        )
-        return ranked[:limit]
+        return _ranked(found, scores)[:limit]
+
+    async def as_of(self, caller: Caller, query: str | None, wanted: Wanted, at: datetime) -> list[MemoryRecord]:
+        """Return the lessons that were current as of a past instant, as `recent` or `about` order them.
+
+        They are among the last LOOKED_THEN skills and lessons that the caller may read. With a query, they are found by
+        the words that they have in common.
+        """
+        everything = RecordWanted(types=(MemoryType.COMPETENCE,), is_past=True)
+        found: list[MemoryRecord] = []
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            lister = RecordLister(connection, caller, self._clock.now(), reader.records)
+            listed = await lister.page(everything, ListOrder.CREATED_DESC, first=LOOKED_THEN, after=None)
+            past = Past(connection, self._directory, caller)
+            for start in range(0, len(listed.records), READ_THEN):
+                moments = [Moment(one.id, at) for one in listed.records[start : start + READ_THEN]]
+                found += (await past.records(moments)).values()
+        lessons = [
+            record
+            for record in found
+            if record.state <= RecordState.CONTESTED
+            and (wanted.since is None or record.occurred_at >= wanted.since)
+            and wanted.matches(record)
+        ]
+        lessons.sort(key=lambda record: (record.occurred_at, record.id.int), reverse=True)
+        if query is None:
+            return lessons
+        words = _asked_words(caller, query)
+        return _ranked(lessons, {record.id: _score(caller, record, words, {}) for record in lessons})
 
     async def _read(
         self, caller: Caller, *, since: datetime | None, terms: Sequence[int], limit: int
@@ -107,6 +135,18 @@ class LessonFinder:
             return {}
         async with self._database.reading(caller.bounds) as connection:
             return await fetch_similarities(connection, ids, model=asked.model, vector=vector_literal(asked.vector))
+
+
+def _asked_words(caller: Caller, query: str) -> list[QueryWord]:
+    return [word for word in query_words(caller.tenant.index_key, query) if not is_function_word(word.text.casefold())]
+
+
+def _ranked(found: Sequence[MemoryRecord], scores: Mapping[UUID, float | None]) -> list[MemoryRecord]:
+    """Return the lessons that have a score, best first."""
+    return sorted(
+        (record for record in found if scores[record.id] is not None),
+        key=lambda record: (-(scores[record.id] or 0), -_utility(record), -record.occurred_at.timestamp()),
+    )
 
 
 def _score(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from uuid import UUID
+
+import orjson
 
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.draft import Draft
@@ -17,7 +20,7 @@ from stratagraph.memory.feedback.deleted import deleted_among
 from stratagraph.memory.feedback.waiting import NotLoggedError, when_logged
 from stratagraph.memory.lessons import request as requests
 from stratagraph.memory.lessons.block import Standing
-from stratagraph.memory.lessons.finding import LessonFinder, Wanted
+from stratagraph.memory.lessons.finding import CONSIDERED, LessonFinder, Wanted
 from stratagraph.memory.lessons.playbook import (
     DEFAULT_TOKENS,
     MAX_TOKENS,
@@ -32,11 +35,15 @@ from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, 
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS, least_helpful
 from stratagraph.memory.lessons.windows import Window, start_of
 from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.records.cursors import ListCursor
+from stratagraph.memory.records.pictures import ShownPage
 from stratagraph.memory.requests.bounds import check_between
 from stratagraph.memory.requests.retrying import retried
+from stratagraph.memory.requests.warnings import RequestWarning, camel_case, replaced_path
 from stratagraph.memory.retrieve.request import check_length
 from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.analysis.sequences import negations
@@ -78,6 +85,14 @@ class LearnedLesson:
     captured: Captured
     is_merged: bool
     retired: tuple[UUID, ...]
+
+    @property
+    def warnings(self) -> tuple[RequestWarning, ...]:
+        """The warnings of the capture, about the fields of the lesson as its caller gave them."""
+        return tuple(
+            replaced_path(one, (camel_case(one.path[-1]),)) if one.path[:2] == ("content", "lesson") else one
+            for one in self.captured.warnings
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +209,45 @@ class Lessons:
         if query is None:
             return await self._finder.recent(caller, wanted, limit=first)
         return await self._finder.about(caller, query, wanted, limit=first)
+
+    async def page(
+        self,
+        trust: Trust,
+        *,
+        query: str | None = None,
+        scope: str | None = None,
+        window: Window = Window.ALL,
+        zone: tzinfo = UTC,
+        source: str | None = None,
+        trigger: str | None = None,
+        first: int = 20,
+        after: str | None = None,
+        as_of: datetime | None = None,
+    ) -> ShownPage:
+        """Return a page of the lessons that `find` returns, of the last CONSIDERED; with `as_of`, of those then."""
+        check_between("first", first, 1, MAX_LISTED)
+        caller = await self._reader(trust, scope, query=query, source=source, trigger=trigger)
+        now = self._clock.now()
+        instant = past_instant(as_of, now=now) if as_of is not None else None
+        asked = orjson.dumps([query, scope, window.name, str(zone), source, trigger, instant])
+        mark = f"lessons {hashlib.sha256(asked).hexdigest()[:16]}"
+        cursor = ListCursor.decode(after, mark) if after is not None else None
+        wanted = Wanted(since=start_of(window, instant or now, zone), source=source, trigger=trigger)
+        most = CONSIDERED if cursor is not None else first + 1
+        if instant is not None:
+            await settle(self._database, caller.tenant.id, instant)
+            found = await self._finder.as_of(caller, query, wanted, instant)
+        elif query is None:
+            found = await self._finder.recent(caller, wanted, limit=most)
+        else:
+            found = await self._finder.about(caller, query, wanted, limit=most)
+        begin = _begin(found, cursor)
+        page = found[begin : begin + first]
+        end = None
+        if page:
+            place = float(begin + len(page))
+            end = ListCursor(mark=mark, id=page[-1].id, value=place, at=now).encode()
+        return ShownPage(records=tuple(page), end_cursor=end, has_next=len(found) > begin + first, as_of=instant)
 
     async def playbook(
         self,
@@ -384,3 +438,13 @@ async def drop_unhelpful(
         )
         await append_changes(connection, caller.tenant, changes)
     return sorted(retired)
+
+
+def _begin(found: Sequence[MemoryRecord], cursor: ListCursor | None) -> int:
+    """Return where the page behind a cursor begins: behind its lesson, or at its place if that is no longer there."""
+    if cursor is None:
+        return 0
+    ids = [record.id for record in found]
+    if cursor.id in ids:
+        return ids.index(cursor.id) + 1
+    return int(cursor.value) if isinstance(cursor.value, float) and 0 <= cursor.value <= len(ids) else len(ids)

@@ -13,7 +13,10 @@ from uuid import UUID
 from stratagraph.memory.plans.composing import composed_record, is_composed_id, parts_named, parts_of
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
-from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
+from stratagraph.memory.records.cursors import MAX_PAGE, ListCursor, decode_version, encode_version
+from stratagraph.memory.records.labels import Labels
+from stratagraph.memory.records.listing import EVERYTHING, RecordFilter, RecordLists, RecordPage
+from stratagraph.memory.records.pictures import Pictures
 from stratagraph.memory.requests.bounds import check_between
 from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.sequence import Sequences
@@ -24,6 +27,7 @@ from stratagraph.store.learning.extraction import TextReading, fetch_readings
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType, RecordState
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.base import MAX_NAME
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
@@ -32,6 +36,7 @@ from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.episode_timelines import LISTED_EVENTS, assemble_episodes
 from stratagraph.store.records.handles import handle_key
+from stratagraph.store.records.listing import ListOrder
 from stratagraph.store.records.past import Moment, Past, Version
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.tombstones import find_tombstones
@@ -42,15 +47,6 @@ MAX_RELATIONS = 100  # returned for one record, greatest weight first
 LOGGED_S = 1.0  # seconds within which an answer of another process is in the log
 POLL_S = 0.1  # seconds between two looks at it
 ALL_EVENTS = 10_000  # of an episode that is requested alone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordPage:
-    """A page of records, newest first, and the cursor of its last record; `has_next` is exact."""
-
-    records: tuple[MemoryRecord, ...]
-    end_cursor: str | None
-    has_next: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +67,15 @@ class AuditPage:
     has_next: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationPage:
+    """A page of the relations of a record, heaviest first, and the cursor of its last one; `has_next` is exact."""
+
+    relations: tuple[Relation, ...]
+    end_cursor: str | None
+    has_next: bool
+
+
 class Lookup:
     """The service that reads records, each as far as it is visible to the caller."""
 
@@ -80,6 +85,9 @@ class Lookup:
         self._clock = clock
         self._log = log
         self._sequences = Sequences()
+        self.lists = RecordLists(database, directory, clock)
+        self.pictures = Pictures(database, directory, clock)
+        self.labels = Labels(database, directory, clock)
 
     async def record(
         self, trust: Trust, id_: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
@@ -162,37 +170,15 @@ class Lookup:
     async def records(
         self,
         trust: Trust,
+        wanted: RecordFilter = EVERYTHING,
         *,
-        types: Collection[MemoryType] = (),
-        scope: str | None = None,
-        tag: str | None = None,
-        valid_at: datetime | None = None,
+        order: ListOrder = ListOrder.CREATED_DESC,
         first: int = 50,
         after: str | None = None,
+        as_of: datetime | None = None,
     ) -> RecordPage:
-        """Return a page of the records visible to the caller, fully or redacted, newest first.
-
-        Without `types`, `scope` or `tag`, records of all of them are listed. With `valid_at`, facts that did not hold
-        then are left out, if the caller may read them in full. `after` is the `end_cursor` of the previous page. Raises
-        InvalidInput for an invalid `first` or `after`, or for text that cannot be stored.
-        """
-        trust.require(Access.READ)
-        check_between("first", first, 1, MAX_PAGE)
-        check_json(scope, path=["filter", "scope"])
-        check_json(tag, path=["filter", "tag"])
-        before = decode_id(after) if after is not None else None
-        caller = await self._directory.resolve(trust)
-        async with self._database.reading(caller.bounds) as connection:
-            reader = Reader(connection, self._directory, caller, self._clock.now())
-            found = await reader.page(
-                types=types, scope=scope, tag=tag, first=first + 1, before=before, valid_at=valid_at
-            )
-        shown = tuple(found[:first])
-        return RecordPage(
-            records=shown,
-            end_cursor=encode_id(shown[-1].id) if shown else None,
-            has_next=len(found) > first,
-        )
+        """Return a page of the records visible to the caller; see `RecordLists.page`."""
+        return await self.lists.page(trust, wanted, order=order, first=first, after=after, as_of=as_of)
 
     async def entities(self, trust: Trust, name: str, *, scope: str | None, first: int) -> list[MemoryRecord]:
         """Return at most `first` entities with this name or alias, ignoring differences of case and white space.
@@ -223,6 +209,7 @@ class Lookup:
         version: str | None = None,
         *,
         at: datetime | None = None,
+        name: str = "at",
         group: str | None = None,
         at_least_sequence: str | None = None,
     ) -> Drawing | None:
@@ -232,17 +219,18 @@ class Lookup:
         the retrieval that returned it is in the log, for the same caller.
 
         `version` is the version label in its payload; None for the newest version that is part of the current truth,
-        else the newest. With `at`, the plan is shown as it was at that past instant. With `group`, the steps of that
-        group are drawn. A plan that the caller may not read in full is skipped. Postgres answers, so every
-        committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id that cannot be
-        stored, a future instant, an unknown group, or a sequence that is not one of this database.
+        else the newest. With `at`, the plan is shown as it was at that past instant, which errors call `name`. With
+        `group`, the steps of that group are drawn. A plan that the caller may not read in full is skipped. Postgres
+        answers, so every committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id
+        that cannot be stored or is that of a readable record of another type, a future instant, an unknown group, or a
+        sequence that is not one of this database.
         """
         trust.require(Access.READ)
         check_json(id_, path=["id"])
         check_json(version, path=["version"])
         caller = await self._directory.resolve(trust)
         now = self._clock.now()
-        instant = past_instant(at, now=now, name="at") if at is not None else None
+        instant = past_instant(at, now=now, name=name) if at is not None else None
         if instant is not None:
             await settle(self._database, caller.tenant.id, instant)
         if _is_uuid(id_) and is_composed_id(UUID(id_)):
@@ -268,7 +256,7 @@ class Lookup:
 
         Both are of one scope and sensitivity; where several plans have this name, the newest that has both versions is
         taken. None where the caller may not read two such versions in full. Raises InvalidInput for a text that cannot
-        be stored.
+        be stored, or for the id of a readable record of another type.
         """
         trust.require(Access.READ)
         for name, value in (("planId", plan_id), ("from", before), ("to", after)):
@@ -276,7 +264,7 @@ class Lookup:
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())
-            found = await self._plans(reader, Past(connection, self._directory, caller), plan_id, None)
+            found = await self._plans(reader, Past(connection, self._directory, caller), plan_id, None, name="planId")
         for new in found:
             for old in found:
                 labels = [(one.payload or {})["version"] for one in (old, new)]
@@ -284,8 +272,13 @@ class Lookup:
                     return await asyncio.to_thread(difference_of, old, new)
         return None
 
-    async def _plans(self, reader: Reader, past: Past, id_: str, at: datetime | None) -> list[MemoryRecord]:
-        """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first."""
+    async def _plans(
+        self, reader: Reader, past: Past, id_: str, at: datetime | None, *, name: str = "id"
+    ) -> list[MemoryRecord]:
+        """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first.
+
+        Raises InvalidInput, whose path is the argument `name`, for a readable record that is no plan.
+        """
         found: Sequence[MemoryRecord] = await reader.by_handle(
             [handle_key(reader.caller.tenant, MemoryType.PLAN_GRAPH, id_)], at=at
         )
@@ -295,7 +288,14 @@ class Lookup:
             moments = [Moment(record.id, at) for record in found]
             known = await past.records(moments)
             found = [known[moment] for moment in moments if moment in known]
-        plans = [record for record in found if record.type is MemoryType.PLAN_GRAPH and record.payload is not None]
+        readable = [record for record in found if record.payload is not None]
+        plans = [record for record in readable if record.type is MemoryType.PLAN_GRAPH]
+        if readable and not plans:
+            raise InvalidInput(
+                f"{name}: {shown(id_)} is a record of type {readable[0].type.label}, not a plan; give the id of a"
+                " PLAN_GRAPH record, or its plan_id",
+                path=[name],
+            )
         current = (RecordState.ACTIVE, RecordState.CONTESTED)
         return sorted(plans, key=lambda record: record.state not in current)
 
@@ -333,6 +333,31 @@ class Lookup:
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             return await reader.relations_of(ids, limit=MAX_RELATIONS)
+
+    async def relation_pages(
+        self, trust: Trust, ids: Collection[UUID], *, first: int, after: str | None
+    ) -> dict[UUID, RelationPage]:
+        """Return a page of the visible relations of each record, heaviest first, keyed by record.
+
+        `after` is the `end_cursor` of the page before. Raises InvalidInput for an invalid `first` or `after`.
+        """
+        weight, above = _relation_place(first, after)
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            found = await reader.list_relations(ids, first=first + 1, weight=weight, after=above)
+        return {id_: _relation_page(relations, first) for id_, relations in found.items()}
+
+    async def past_relation_pages(
+        self, trust: Trust, moments: Collection[Moment], *, first: int, after: str | None
+    ) -> dict[Moment, RelationPage]:
+        """Return the same as of the instant of each moment; see `past_relations`."""
+        weight, above = _relation_place(first, after)
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            past = Past(connection, self._directory, caller)
+            found = await past.list_relations(moments, first=first + 1, weight=weight, after=above)
+        return {moment: _relation_page(relations, first) for moment, relations in found.items()}
 
     async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
         """Return the relations that records had at past instants, at most MAX_RELATIONS each, greatest weight first.
@@ -395,6 +420,25 @@ class Lookup:
             return False
         scope = (await self._directory.scope_names([tombstone.scope]))[tombstone.scope]
         return caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is Visibility.FULL
+
+
+def _relation_place(first: int, after: str | None) -> tuple[float, UUID]:
+    check_between("first", first, 1, MAX_PAGE)
+    if after is None:
+        return 1.0, UUID(int=0)  # no weight is above 1, and no relation has this id
+    cursor = ListCursor.decode(after, "relations")
+    if not isinstance(cursor.value, float):
+        raise InvalidInput("after: not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"])
+    return cursor.value, cursor.id
+
+
+def _relation_page(relations: Sequence[Relation], first: int) -> RelationPage:
+    page = tuple(relations[:first])
+    end = None
+    if page:
+        cursor = ListCursor(mark="relations", id=page[-1].id, value=page[-1].weight, at=page[-1].created_at)
+        end = cursor.encode()
+    return RelationPage(relations=page, end_cursor=end, has_next=len(relations) > first)
 
 
 def _is_uuid(text: str) -> bool:

@@ -12,6 +12,7 @@ from stratagraph.store.model.canonical import check_json, has_more_values
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.unicode_forms import normalised
 
 MAX_DESCRIPTOR = 20_000  # characters
@@ -22,6 +23,9 @@ _BOUNDS = {
     "node_limit": ("nodeLimit", 1, 1_000),
     "edge_limit": ("edgeLimit", 0, 5_000),
     "max_hops": ("maxHops", 0, 6),
+    "min_salience": ("minSalience", 0, 1),
+    "min_strength": ("minStrength", 0, 1),
+    "token_budget": ("tokenBudget", 1, 1_000_000),
 }
 
 
@@ -83,40 +87,58 @@ def check_length(text: str, name: str) -> None:
 
 
 def check(request: RetrieveRequest) -> None:
-    """Raise InvalidInput naming the first field that is out of bounds, and its bounds."""
-    if not request.task_descriptor.strip():
-        raise InvalidInput("taskDescriptor: is empty; describe the task in a few words", path=["taskDescriptor"])
-    check_length(request.task_descriptor, "taskDescriptor")
-    check_json(request.task_descriptor, path=["taskDescriptor"])
-    check_json(list(request.scopes or ()), path=["scopes"])
+    """Raise InvalidInput naming all fields that are out of bounds, and their bounds."""
+    problems = Problems()
+    with problems:
+        _check_task(request.task_descriptor)
+    with problems:
+        check_json(list(request.scopes or ()), path=["scopes"])
     for attribute, (name, least, most) in _BOUNDS.items():
-        check_between(name, getattr(request, attribute), least, most)
+        given = getattr(request, attribute)
+        if given is not None:
+            with problems:
+                check_between(name, given, least, most)
+    with problems:
+        _check_hops(request)
+    with problems:
+        _check_threads(request.exclude_thread_ids)
+    with problems:
+        _check_context(request.context)
+    problems.refuse()
+
+
+def _check_task(text: str) -> None:
+    if not text.strip():
+        raise InvalidInput("taskDescriptor: is empty; describe the task in a few words", path=["taskDescriptor"])
+    check_length(text, "taskDescriptor")
+    check_json(text, path=["taskDescriptor"])
+
+
+def _check_hops(request: RetrieveRequest) -> None:
     if len(request.hop_types) > request.max_hops:
         raise InvalidInput(
             f"hopTypes: has types for {len(request.hop_types)} hops, and maxHops is {request.max_hops}; give at most"
             " one list for each hop",
             path=["hopTypes"],
         )
-    if request.min_salience is not None:
-        check_between("minSalience", request.min_salience, 0, 1)
-    if request.min_strength is not None:
-        check_between("minStrength", request.min_strength, 0, 1)
-    check_json(list(request.exclude_thread_ids), path=["excludeThreadIds"])
-    if len(request.exclude_thread_ids) > MAX_THREADS:
+
+
+def _check_threads(threads: tuple[str, ...]) -> None:
+    check_json(list(threads), path=["excludeThreadIds"])
+    if len(threads) > MAX_THREADS:
         raise InvalidInput(
-            f"excludeThreadIds: has {len(request.exclude_thread_ids)} threads; give at most {MAX_THREADS}",
-            path=["excludeThreadIds"],
+            f"excludeThreadIds: has {len(threads)} threads; give at most {MAX_THREADS}", path=["excludeThreadIds"]
         )
-    if request.token_budget is not None:
-        check_between("tokenBudget", request.token_budget, 1, 1_000_000)
-    if request.context is not None:
-        if not isinstance(request.context, dict):
-            raise InvalidInput(
-                f"context: must be a JSON object of conditions, not {json_type(request.context)}", path=["context"]
-            )
-        if has_more_values(request.context, MAX_CONTEXT):
-            raise InvalidInput(
-                f"context: has over {MAX_CONTEXT:,} values; give only the conditions that matter for the task",
-                path=["context"],
-            )
-        check_json(request.context, path=["context"])
+
+
+def _check_context(context: object) -> None:
+    if context is None:
+        return
+    if not isinstance(context, dict):
+        raise InvalidInput(f"context: must be a JSON object of conditions, not {json_type(context)}", path=["context"])
+    if has_more_values(context, MAX_CONTEXT):
+        raise InvalidInput(
+            f"context: has over {MAX_CONTEXT:,} values; give only the conditions that matter for the task",
+            path=["context"],
+        )
+    check_json(context, path=["context"])

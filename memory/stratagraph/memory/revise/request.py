@@ -14,6 +14,7 @@ from stratagraph.memory.secrets.masking import masked, masked_text
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.visible_text import is_blank
 
 MAX_RATIONALE = 10_000  # characters
@@ -216,8 +217,38 @@ class RemoveLesson(Retract):
 def check(request: Revise, now: datetime) -> None:
     """Check the fields of a request; `now` is the time of the service's clock.
 
-    Raises InvalidInput naming the field that is wrong, EvidenceRequired for evidence that names no source.
+    Raises InvalidInput naming the fields that are wrong, EvidenceRequired for evidence that names no source.
     """
+    problems = Problems()
+    check_fields(request, now, problems)
+    problems.refuse()
+
+
+def check_fields(request: Revise, now: datetime, problems: Problems) -> None:
+    """Note in `problems` what `check` raises."""
+    with problems:
+        _check_rationale(request)
+    with problems:
+        _check_key(request.idempotency_key)
+    with problems:
+        _check_version(request.expected_version)
+    for field in ("payload", "changes", "conditions"):
+        with problems:
+            _check_object(getattr(request, field, None), field)
+    with problems:
+        _check_evidence(getattr(request, "evidence", ()), now)
+    if isinstance(request, Amend):
+        with problems:
+            _check_changes(request.changes)
+    if isinstance(request, Penalize):
+        with problems:
+            _check_amount(request.amount)
+    if isinstance(request, Merge):
+        with problems:
+            _check_merge(request)
+
+
+def _check_rationale(request: Revise) -> None:
     check_json(request.rationale, path=["rationale"])
     if is_blank(request.rationale):
         raise InvalidInput("rationale: is empty; give a reason, which the audit log keeps", path=["rationale"])
@@ -226,24 +257,36 @@ def check(request: Revise, now: datetime) -> None:
             f"rationale: {len(request.rationale)} characters; at most {MAX_RATIONALE} are allowed, shorten it",
             path=["rationale"],
         )
-    _check_key(request.idempotency_key)
-    if request.expected_version is not None and request.expected_version < 1:
+
+
+def _check_key(key: str | None) -> None:
+    check_json(key, path=["idempotencyKey"])
+    if key is not None and (is_blank(key) or len(key) > MAX_LABEL):
+        given = f"not {len(key)}" if not is_blank(key) else "and must not be blank"
+        raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters, {given}", path=["idempotencyKey"])
+
+
+def _check_version(expected: int | None) -> None:
+    if expected is not None and expected < 1:
         raise InvalidInput(
-            f"expectedVersion: {request.expected_version} is not a version; versions start at 1",
-            path=["expectedVersion"],
+            f"expectedVersion: {expected} is not a version; versions start at 1", path=["expectedVersion"]
         )
-    for field in ("payload", "changes", "conditions"):
-        value = getattr(request, field, None)
-        if value is not None and not isinstance(value, dict):
-            raise InvalidInput(f"{field}: must be a JSON object, not {json_type(value)}", path=[field])
-        check_json(value, path=[field])
-    if isinstance(request, Amend) and not request.changes:
+
+
+def _check_object(value: object, field: str) -> None:
+    if value is not None and not isinstance(value, dict):
+        raise InvalidInput(f"{field}: must be a JSON object, not {json_type(value)}", path=[field])
+    check_json(value, path=[field])
+
+
+def _check_changes(changes: object) -> None:
+    if changes == {}:
         raise InvalidInput("changes: is empty; give the members of the payload that change", path=["changes"])
-    _check_evidence(getattr(request, "evidence", ()), now)
-    if isinstance(request, Penalize) and not (math.isfinite(request.amount) and request.amount >= 0):
-        raise InvalidInput(f"amount: {request.amount} is not a finite number of at least 0", path=["amount"])
-    if isinstance(request, Merge):
-        _check_merge(request)
+
+
+def _check_amount(amount: float) -> None:
+    if not (math.isfinite(amount) and amount >= 0):
+        raise InvalidInput(f"amount: {amount} is not a finite number of at least 0", path=["amount"])
 
 
 def check_batch(requests: Sequence[Revise], idempotency_key: str | None) -> None:
@@ -270,13 +313,6 @@ def without_secrets(request: Revise, key: bytes) -> Revise:
     if found:
         request = replace(request, evidence=evidence)  # type: ignore[call-arg]  # of those that have evidence
     return replace(request, rationale=masked_text(request.rationale, key)[0])
-
-
-def _check_key(key: str | None) -> None:
-    check_json(key, path=["idempotencyKey"])
-    if key is not None and (is_blank(key) or len(key) > MAX_LABEL):
-        given = f"not {len(key)}" if not is_blank(key) else "and must not be blank"
-        raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters, {given}", path=["idempotencyKey"])
 
 
 def _check_evidence(evidence: tuple[Any, ...], now: datetime) -> None:

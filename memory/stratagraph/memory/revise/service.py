@@ -14,6 +14,7 @@ from stratagraph.memory.propagation.impact import RevisionImpact, preview_impact
 from stratagraph.memory.propagation.reevaluation import BUDGET
 from stratagraph.memory.records.changes import RecordChange
 from stratagraph.memory.requests.retrying import or_replayed, retried
+from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.batch_locks import lock_batch
 from stratagraph.memory.revise.contest import contest
@@ -21,6 +22,7 @@ from stratagraph.memory.revise.delete import delete
 from stratagraph.memory.revise.fork import fork
 from stratagraph.memory.revise.lessons import remove_lesson, verify_lesson
 from stratagraph.memory.revise.merge import merge
+from stratagraph.memory.revise.noting import evidence_warnings
 from stratagraph.memory.revise.reject_duplicate import reject_duplicate
 from stratagraph.memory.revise.request import (
     Amend,
@@ -99,8 +101,8 @@ class Revised:
     `records` are all that the revision changed or created, `edges` the new relations, and `changes` what it did to
     stored records. `candidate` is the id of its stored trace, `sequence` the token for reading one's own write.
     `unindexed_terms` is how many terms of the record do not find it. `queued` is the number of derived records still to
-    be re-evaluated. With `replayed` it is the result of an earlier request with the same idempotency key, as the caller
-    may see it now.
+    be re-evaluated. `warnings` say what of the request was not used. With `replayed` it is the result of an
+    earlier request with the same idempotency key, as the caller may see it now.
     """
 
     record: MemoryRecord
@@ -110,6 +112,7 @@ class Revised:
     sequence: str
     changes: tuple[RecordChange, ...] = ()
     unindexed_terms: int = 0
+    warnings: tuple[RequestWarning, ...] = ()
     queued: int = 0
     replayed: bool = False
 
@@ -162,8 +165,10 @@ class Revision:
     ) -> list[Revised]:
         trust.require(Access.WRITE)
         now = self._clock.now()
+        noted: list[list[RequestWarning]] = []
         for position, request in enumerate(requests):
             with within_item(position, request.field, is_batch=is_batch):
+                noted.append(evidence_warnings(request))
                 check(request, now)
         caller = await self._directory.resolve(trust)
         requests = [without_secrets(request, caller.tenant.index_key) for request in requests]
@@ -174,7 +179,10 @@ class Revision:
                 self._database, caller, keys, lambda: self._commit(caller, requests, keys, is_batch=is_batch)
             )
 
-        return await retried(attempt)
+        return [
+            replace(one, warnings=(*warnings, *one.warnings)) if warnings else one
+            for one, warnings in zip(await retried(attempt), noted, strict=True)
+        ]
 
     async def _commit(
         self, caller: Caller, requests: Sequence[Revise], keys: Sequence[RequestKey], *, is_batch: bool
@@ -392,5 +400,6 @@ async def _revised(
         unindexed_terms=(await asyncio.to_thread(record_terms, caller.tenant.index_key, record.text or "")).left_out
         if has_new_text
         else 0,
+        warnings=tuple(done.work.warnings),
         queued=done.work.queued,
     )

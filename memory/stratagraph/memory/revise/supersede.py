@@ -17,6 +17,7 @@ from stratagraph.memory.requests.evidence import accepted_evidence
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE, edited_entity, entity_mention, rewrite_record
 from stratagraph.memory.revise.lessons import lesson_authors
 from stratagraph.memory.revise.merge_patch import patched
+from stratagraph.memory.revise.noting import payload_warnings
 from stratagraph.memory.revise.request import Amend, Supersede
 from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
@@ -41,6 +42,7 @@ async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
     The payload of an entity need only have the fields that change.
     """
     old = await _target(work, request)
+    work.warnings += payload_warnings(request.payload, old)
     payload = edited_entity(old, request.payload) if old.type is MemoryType.ENTITY else request.payload
     return await _replace(work, old, payload, request)
 
@@ -51,11 +53,12 @@ async def amend(work: UnitOfWork, request: Amend) -> UUID:
     What the service computes is left out, as it is by who gives a whole payload. Errors of the payload name `changes`.
     """
     old = await _target(work, request)
+    work.warnings += payload_warnings(request.changes, old, field="changes")
     try:
         return await _replace(work, old, amended_payload(old, request, work.at), request)
     except StratagraphError as error:
         if error.path and error.path[0] == "payload":
-            error.path = ["changes", *error.path[1:]]
+            error.move(lambda path: ["changes", *path[1:]] if path[:1] == ["payload"] else path)
             error.args = (error.message.replace("payload", "changes", 1),)
         raise
 

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.options import Json, Tenant
+from stratagraph.service.cli.options import Json, Tenant, instant_given
 from stratagraph.service.cli.output import print_json
 from stratagraph.service.cli.show import line, notes, print_lines
 from stratagraph.store.model.error_values import shown
@@ -20,6 +20,8 @@ app = typer.Typer(
 )
 Id = Annotated[str, typer.Argument(metavar="RECORD_ID", help="Id of the record.")]
 First = Annotated[int, typer.Option(help="Maximum number of results, 1 to 100.")]
+AsOf = Annotated[str | None, typer.Option(help="Past instant to answer as of, such as 2026-11-21T12:00:00Z.")]
+ValidAt = Annotated[str | None, typer.Option(help="Instant at which facts must have held.")]
 
 
 @app.command()
@@ -28,6 +30,8 @@ def path(
     goal: Annotated[str, typer.Argument(metavar="TO", help="Id of the record at the other end.")],
     k: Annotated[int, typer.Option("--k", help="Maximum number of paths, 1 to 10.")] = 3,
     hops: Annotated[int, typer.Option(help="Maximum length of a path in hops, 1 to 6.")] = 4,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
@@ -37,7 +41,13 @@ def path(
         shown = [Text.assemble((f"{one['weight']:.2f}  ", "dim"), one["sentence"]) for one in found["paths"]]
         return [*(shown or [Text(f"no path of at most {hops} hops")]), *notes(found)]
 
-    _show("ExplainPath", {"from": start, "to": goal, "k": k, "maxHops": hops}, lines, tenant, json)
+    _show(
+        "ExplainPath",
+        {"from": start, "to": goal, "k": k, "maxHops": hops, **_times(as_of, valid_at)},
+        lines,
+        tenant,
+        json,
+    )
 
 
 @app.command()
@@ -45,6 +55,8 @@ def impact(
     record: Id,
     hops: Annotated[int, typer.Option(help="Maximum distance in hops, 1 to 6.")] = 2,
     first: First = 25,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
@@ -61,13 +73,14 @@ def impact(
             shown.append(Text(f"and {found['total'] - len(found['nodes'])} more", style="dim"))
         return [*shown, *notes(found)]
 
-    _show("Impact", {"id": record, "hops": hops, "first": first}, lines, tenant, json)
+    _show("Impact", {"id": record, "hops": hops, "first": first, **_times(as_of, valid_at)}, lines, tenant, json)
 
 
 @app.command()
 def plans(
     ops: Annotated[list[str], typer.Argument(metavar="OP…", help="Ops of the plan's steps, in this order; 1 to 8.")],
     first: First = 20,
+    as_of: AsOf = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
@@ -80,7 +93,7 @@ def plans(
             shown.append(Text("  " + " → ".join(f"{step['op']} ({step['id']})" for step in plan["steps"])))
         return [*(shown or [Text("no plan has these steps in this order")]), *notes(found)]
 
-    _show("PlansContaining", {"ops": ops, "first": first}, lines, tenant, json)
+    _show("PlansContaining", {"ops": ops, "first": first, "asOf": _times(as_of, None)["asOf"]}, lines, tenant, json)
 
 
 @app.command()
@@ -116,7 +129,14 @@ def diff(
 
 
 @app.command()
-def related(record: Id, first: First = 20, tenant: Tenant = "default", json: Json = False) -> None:
+def related(
+    record: Id,
+    first: First = 20,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
     """Show the entities that share memories with a record, the heaviest first."""
 
     def lines(found: Mapping[str, Any]) -> list[Text]:
@@ -126,7 +146,7 @@ def related(record: Id, first: First = 20, tenant: Tenant = "default", json: Jso
             shown.append(Text.assemble((shared, "dim"), " ", line(one["entity"])))
         return [*shown, *notes(found)]
 
-    _show("RelatedEntities", {"id": record, "first": first}, lines, tenant, json)
+    _show("RelatedEntities", {"id": record, "first": first, **_times(as_of, valid_at)}, lines, tenant, json)
 
 
 @app.command()
@@ -136,6 +156,8 @@ def expand(
         list[str] | None, typer.Option("--loaded", help="Id of a record that is shown already; may be repeated.")
     ] = None,
     first: First = 25,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
@@ -156,7 +178,21 @@ def expand(
             shown.append(Text.assemble(label, " ", line(one["record"]), hint))
         return [*shown, *notes(found)]
 
-    _show("Expand", {"id": record, "loadedIds": loaded or [], "first": first}, lines, tenant, json)
+    _show(
+        "Expand",
+        {"id": record, "loadedIds": loaded or [], "first": first, **_times(as_of, valid_at)},
+        lines,
+        tenant,
+        json,
+    )
+
+
+def _times(as_of: str | None, valid_at: str | None) -> dict[str, str | None]:
+    """Return the times of a question as its variables."""
+    return {
+        "asOf": instant_given(as_of, "--as-of") if as_of is not None else None,
+        "validAt": instant_given(valid_at, "--valid-at") if valid_at is not None else None,
+    }
 
 
 def _show(

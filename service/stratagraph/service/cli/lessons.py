@@ -14,7 +14,7 @@ from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, RecordId, Tenant, Why
 from stratagraph.service.cli.output import errors, people, print_json
 from stratagraph.service.cli.revise import revise
-from stratagraph.service.cli.show import line, print_lines
+from stratagraph.service.cli.show import line, print_lines, print_warnings
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
@@ -73,6 +73,7 @@ def learn(
         return
     done = data["learnLesson"]
     people.print("merged with" if done["merged"] else "learned", line(done["lesson"]), soft_wrap=True)
+    print_warnings(done["receipt"]["warnings"])
     for id_ in done["retiredIds"]:
         people.print(f"retired {id_}", highlight=False)
 

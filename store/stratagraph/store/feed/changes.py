@@ -24,6 +24,19 @@ class Kind(IntEnum):
 
     RECORD = 1
     RELATION = 2
+    RUN = 3  # a run of learning in one group: version 1 when it has begun, 2 finished, 3 undone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Who could see a record before a change that deleted it or raised its sensitivity, and of a run who can see it.
+
+    `raised_to` is the sensitivity that the change gave a record; None if it was deleted, and of a run.
+    """
+
+    scope: int
+    sensitivity: int
+    raised_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +44,16 @@ class Change:
     """One change of one row, to be appended to the change log.
 
     `version` is the row_version that was written; for a deleted row, one more than its last. `op` is U (insert or
-    update), D (delete) or R (repair: let the mirror write the row again).
+    update), D (delete) or R (repair: let the mirror write the row again). `seen` is given of a deleted or raised
+    record, `ends`, which are source and target, of an open relation that is deleted.
     """
 
     kind: Kind
     id: UUID
     version: int
     op: str = "U"
+    seen: Seen | None = None
+    ends: tuple[UUID, UUID] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +89,11 @@ async def log_changes(connection: AsyncConnection, tenant: int, changes: Sequenc
                 "id": change.id,
                 "version": change.version,
                 "op": change.op,
+                "scope": None if change.seen is None else change.seen.scope,
+                "sensitivity": None if change.seen is None else change.seen.sensitivity,
+                "raised_to": None if change.seen is None else change.seen.raised_to,
+                "source": None if change.ends is None else change.ends[0],
+                "target": None if change.ends is None else change.ends[1],
             }
             for change in changes
         ],

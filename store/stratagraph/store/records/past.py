@@ -101,6 +101,25 @@ class Past:
             found[Moment(row["asked"], row["instant"])].append(relation)
         return found
 
+    async def list_relations(
+        self, moments: Collection[Moment], *, first: int, weight: float, after: UUID
+    ) -> dict[Moment, list[Relation]]:
+        """Return at most `first` relations of each record as of its instant, as `Reader.list_relations` does."""
+        rows = await fetch(
+            self.connection,
+            "list_relations_of_at",
+            **self.caller.parameters(),
+            **_arrays(moments),
+            most=first,
+            weight=weight,
+            after=after,
+        )
+        found: dict[Moment, list[Relation]] = {moment: [] for moment in moments}
+        relations = await self._reader(min(moment.at for moment in moments))._relations(rows)
+        for row, relation in zip(rows, relations, strict=True):
+            found[Moment(row["asked"], row["instant"])].append(relation)
+        return found
+
     async def versions(self, id_: UUID, *, now: datetime, first: int, before: int | None) -> list[Version]:
         """Return at most `first` versions of a record with numbers below `before`, newest first; None: from the newest.
 

@@ -100,34 +100,6 @@ class Reader:
         rows = await fetch(self.connection, "fetch_heads", **self.caller.parameters(), ids=list(ids))
         return {record.id: record for record in await self._records(rows)}
 
-    async def page(
-        self,
-        *,
-        types: Collection[MemoryType],
-        scope: str | None,
-        tag: str | None,
-        first: int,
-        before: UUID | None,
-        valid_at: datetime | None = None,
-    ) -> list[MemoryRecord]:
-        """Return at most `first` records visible to the caller, newest first, with ids below `before` if it is given.
-
-        An empty `types` means all types; `scope` or `tag` None means any. With `valid_at`, facts that did not hold then
-        are left out, if the caller may read them in full.
-        """
-        rows = await fetch(
-            self.connection,
-            "list_records",
-            **self.caller.parameters(),
-            types=[int(memory_type) for memory_type in types or MemoryType],
-            scope=scope,
-            tag=tag,
-            before=before,
-            first=first,
-            valid_at=valid_at,
-        )
-        return await self._records(rows)
-
     async def held_at(self, ids: Collection[UUID], valid_at: datetime) -> set[UUID]:
         """Return those among `ids` that are no facts, or facts that held then, and that the caller may read in full."""
         parameters = {"ids": list(ids), "valid_at": valid_at}
@@ -170,6 +142,20 @@ class Reader:
         rows = await fetch(
             self.connection, "fetch_relations_of", **self.caller.parameters(), ids=list(ids), limit=limit
         )
+        found: dict[UUID, list[Relation]] = {id_: [] for id_ in ids}
+        for row, relation in zip(rows, await self._relations(rows), strict=True):
+            found[row["asked"]].append(relation)
+        return found
+
+    async def list_relations(
+        self, ids: Collection[UUID], *, first: int, weight: float, after: UUID
+    ) -> dict[UUID, list[Relation]]:
+        """Return at most `first` visible relations from or to each record, heaviest first.
+
+        Only those are returned that are lighter than `weight`, or as heavy with an id above `after`.
+        """
+        parameters = {"ids": list(ids), "most": first, "weight": weight, "after": after}
+        rows = await fetch(self.connection, "list_relations_of", **self.caller.parameters(), **parameters)
         found: dict[UUID, list[Relation]] = {id_: [] for id_ in ids}
         for row, relation in zip(rows, await self._relations(rows), strict=True):
             found[row["asked"]].append(relation)

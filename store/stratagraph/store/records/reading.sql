@@ -266,20 +266,6 @@ h.id, h.type, h.scope, h.sensitivity, h.is_current, h.state, h.confidence, h.tag
   h.params, h.pinned, h.deletion_policy, h.last_reinforced_at, lower(h.validity) AS valid_from,
   upper(h.validity) AS valid_to
 
--- list_records --
--- Fetch a page of records, newest first.
--- The page is read along the index record_listed_ix; each row that another filter rejects adds to the cost.
-SELECT {record_columns}
-FROM record_head h LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
-WHERE h.tenant = :tenant AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling + 1
-  AND (CAST(:before AS uuid) IS NULL OR h.id < CAST(:before AS uuid))
-  AND h.type = ANY(CAST(:types AS smallint[]))
-  AND (CAST(:scope AS text) IS NULL
-       OR h.scope = (SELECT id FROM scope WHERE scope.tenant = :tenant AND scope.name = CAST(:scope AS text)))
-  AND (CAST(:tag AS text) IS NULL OR CAST(:tag AS text) = ANY(h.tags))
-  AND (CAST(:valid_at AS timestamptz) IS NULL OR r.id IS NULL OR {held_at})
-ORDER BY h.id DESC LIMIT :first
-
 -- record_columns --
 -- Fragment: all columns of a record: its head, and its content from `r`, which is null above the ceiling.
 {head_columns}, r.name, r.text, r.payload, r.provenance, r.interpretation,

@@ -341,6 +341,36 @@ async def search_all_words(
     return [row["id"] for row in rows]
 
 
+async def search_all_words_at(
+    connection: AsyncConnection,
+    caller: Caller,
+    text: str,
+    *,
+    types: Collection[MemoryType],
+    at: datetime,
+    limit: int,
+) -> list[UUID]:
+    """Return what `search_all_words` does of the records that were current at a past instant, as they were then.
+
+    The caller must be able to read them in full then and now.
+    """
+    terms = likely_name_terms(caller.tenant.index_key, text)
+    rows = await fetch(
+        connection,
+        "search_words_at",
+        any_of=[],
+        all_of=[terms],
+        everything=False,
+        vector=query_vector(terms, {}, 1),
+        types=[int(memory_type) for memory_type in types],
+        at=at,
+        valid_at=None,
+        cap=None,
+        limit=limit,
+    )
+    return [row["id"] for row in rows]
+
+
 async def search_words_at(
     connection: AsyncConnection,
     search: WordSearch,

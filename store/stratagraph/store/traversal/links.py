@@ -118,7 +118,7 @@ class SqlExplorer:
             dependents=dependents,
             derivations=sorted(DERIVATIONS),
             excluded=list(excluded),
-            scan=max(most, _scanned(len(frontier))),
+            scan=max(most, scanned(len(frontier))),
         )
         return Links(
             [Link(row["id"], row["near"], row["far"], row["weight"], row["outgoing"]) for row in rows if row["holds"]],
@@ -148,12 +148,12 @@ async def degrees(
         ids=list(ids),
         at=at,
         most=DEGREE_CAP,
-        scan=max(DEGREE_CAP, _scanned(len(ids))),
+        scan=max(DEGREE_CAP, scanned(len(ids))),
     )
     return {row["id"]: row["degree"] for row in rows}
 
 
-def _scanned(frontier: int) -> int:
+def scanned(frontier: int) -> int:
     """Return how many links are read per record and direction, when those of `frontier` records are read at once."""
     return min(SCANNED_OF_ONE, SCANNED // max(1, frontier))
 

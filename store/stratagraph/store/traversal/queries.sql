@@ -217,3 +217,70 @@ ORDER BY e.weight DESC, e.id LIMIT :most
 SELECT h.id, h.type FROM unnest((SELECT CAST(:ids AS uuid[]))) AS asked(id)
   CROSS JOIN LATERAL (SELECT * FROM record_head h WHERE h.tenant = :tenant AND h.id = asked.id LIMIT 1) h
 WHERE (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling + 1
+
+-- fetch_links_at --
+-- Fetch the heaviest links of each frontier record, per direction, to records that were current as of :at, or that are
+-- current and held at :valid_at: the latter without :is_past. As fetch_links otherwise; the caller must be able to read
+-- the far end in full then and now, and :scan links to records that it may read now are read per record and direction.
+WITH derivation AS MATERIALIZED (
+  SELECT array_agg(p.id) AS ids FROM predicate p
+  WHERE :dependents AND p.tenant = :tenant AND p.name = ANY(CAST(:derivations AS text[]))
+)
+SELECT near.id AS near, e.id, e.far, e.weight, e.outgoing, e.holds, e.cut
+FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
+CROSS JOIN LATERAL (
+  (SELECT * FROM (
+     SELECT e.*, true AS outgoing, row_number() OVER () = :scan AS cut FROM (
+       SELECT e.id, e.target AS far, e.weight, {far_held} AS holds
+       FROM relation_in_sight e
+       CROSS JOIN LATERAL (SELECT * FROM record r WHERE r.tenant = :tenant AND r.id = e.target LIMIT 1) r
+       WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND {was_open}
+         AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
+         AND e.target <> ALL(CAST(:excluded AS uuid[]))
+         AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+       ORDER BY e.weight DESC, e.id LIMIT :scan) e) e
+   WHERE e.holds OR e.cut LIMIT :most)
+  UNION ALL
+  (SELECT * FROM (
+     SELECT e.*, false AS outgoing, row_number() OVER () = :scan AS cut FROM (
+       SELECT e.id, e.source AS far, e.weight, {far_held} AS holds
+       FROM relation_in_sight e
+       CROSS JOIN LATERAL (SELECT * FROM record r WHERE r.tenant = :tenant AND r.id = e.source LIMIT 1) r
+       WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND {was_open}
+         AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
+         AND e.source <> ALL(CAST(:excluded AS uuid[]))
+         AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+       ORDER BY e.weight DESC, e.id LIMIT :scan) e) e
+   WHERE e.holds OR e.cut LIMIT :most)
+) e
+
+-- relations_between_at --
+-- Fetch relations between :ids and :others that were open as of :at, heaviest first; the caller has read both ends.
+SELECT e.id FROM (
+  SELECT * FROM relation_in_sight
+  WHERE tenant = :tenant AND source = ANY(CAST(:ids AS uuid[])) AND target = ANY(CAST(:others AS uuid[]))
+  UNION
+  SELECT * FROM relation_in_sight
+  WHERE tenant = :tenant AND target = ANY(CAST(:ids AS uuid[])) AND source = ANY(CAST(:others AS uuid[]))
+) e
+WHERE {was_open} AND e.source <> e.target
+  AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+  AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling
+ORDER BY e.weight DESC, e.id LIMIT :most
+
+-- was_open --
+-- Fragment: whether the relation `e` was open as of :at.
+e.created_at <= CAST(:at AS timestamptz) AND (e.ended_at IS NULL OR e.ended_at > CAST(:at AS timestamptz))
+
+-- far_held --
+-- Fragment: whether the record `r` was current as of :at and held at :valid_at, or else is current and held at it.
+-- Of the facts, a superseded one may have held at :valid_at; but not as of a past instant at which it was superseded.
+CASE WHEN :is_past THEN r.created_at <= CAST(:at AS timestamptz) AND (
+    r.updated_at <= CAST(:at AS timestamptz) AND r.state <= 2
+      AND coalesce(r.validity @> CAST(:valid_at AS timestamptz), true)
+    OR r.updated_at > CAST(:at AS timestamptz) AND EXISTS (
+      SELECT FROM record_history h
+      WHERE h.tenant = r.tenant AND h.id = r.id AND h.from_at <= CAST(:at AS timestamptz) AND h.to_at > CAST(:at AS timestamptz)
+        AND h.state <= 2 AND coalesce(coalesce(h.validity, r.validity) @> CAST(:valid_at AS timestamptz), true)
+        AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling))
+  ELSE (r.type = 4 OR r.state <= 2) AND {held_at} END

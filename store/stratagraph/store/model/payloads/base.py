@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 
@@ -18,10 +19,12 @@ from pydantic import (
 
 from stratagraph.store.model.visible_text import is_blank
 
+_NUMBER = re.compile(r"[-+]?[\d.]+")
+
 
 def _as_text(value: object) -> object:
-    """Refuse numbers, which pydantic would take for seconds since 1970."""
-    if not isinstance(value, str | datetime):
+    """Refuse numbers, also those in a text, which pydantic would take for seconds since 1970."""
+    if not isinstance(value, str | datetime) or (isinstance(value, str) and _NUMBER.fullmatch(value)):
         raise ValueError("must be an RFC 3339 time such as 2026-01-28T09:30:00Z")
     return value
 
@@ -33,7 +36,7 @@ def _in_utc(value: datetime) -> datetime:
         raise ValueError("must be within the years 1 to 9999 in UTC") from None
 
 
-def _not_blank(value: str) -> str:
+def not_blank(value: str) -> str:
     if is_blank(value):
         raise ValueError("must not be blank; give it a visible character")
     return value
@@ -47,7 +50,7 @@ MAX_LATENCY_MS = 1e12  # 31 years, so that means of it stay finite
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_COUNT)]
 Latency = Annotated[float, Field(strict=True, ge=0, le=MAX_LATENCY_MS)]
 MAX_NAME = 2_000  # characters of a name
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_not_blank)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(not_blank)]
 
 
 class Part(BaseModel):

@@ -79,6 +79,7 @@ fact = Table(
         "id",
         postgresql_where=text("subject_entity IS NOT NULL"),
     ),
+    Index("fact_subject_key_ix", "tenant", "subject_key", postgresql_where=text("subject_key IS NOT NULL")),
     Index(
         "fact_object_ix",
         "tenant",

@@ -156,7 +156,8 @@ record = Table(
         postgresql_using="gist",
         postgresql_where=text("named_times IS NOT NULL"),
     ),
-    Index("record_slot_ix", "tenant", "scope", "sensitivity", "slot_key", postgresql_where=text("type = 4")),
+    # With the id, so that the last facts of a slot are found without its whole history.
+    Index("record_slot_ix", "tenant", "scope", "sensitivity", "slot_key", "id", postgresql_where=text("type = 4")),
     Index("record_handle_ix", "tenant", "handle_key", postgresql_where=text("handle_key IS NOT NULL")),
     # One working record per thread, scope and sensitivity, so that callers with less trust neither see nor block it.
     Index(
@@ -182,6 +183,15 @@ record = Table(
         text("id DESC"),
         postgresql_include=["scope", "sensitivity", "type", "state", "validity"],
     ),
+    # The same by the last change, for lists and for what changed since an instant.
+    Index(
+        "record_updated_ix",
+        "tenant",
+        text("updated_at DESC"),
+        text("id DESC"),
+        postgresql_include=["scope", "sensitivity", "type", "state"],
+    ),
+    Index("record_contested_ix", "tenant", text("id DESC"), postgresql_where=text("state = 2")),
     # The current lessons of a scope and sensitivity, and of a sensitivity for callers with all scopes, newest first.
     Index(
         "record_scope_lesson_ix",
