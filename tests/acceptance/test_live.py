@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -107,6 +108,14 @@ async def test_a_get_serves_a_browsers_event_source(client: Client) -> None:
             if line.startswith("data: "):
                 assert json.loads(line.removeprefix("data: "))["data"]["changed"]["recordId"] == id_
                 break
+    write = {"query": f'mutation {{ deleteRecord(input: {{recordId: "{id_}", rationale: "x"}}) {{ __typename }} }}'}
+    refused = await client.http.get(f"{client.url}/graphql", params=write, headers=headers)
+    assert "send it by POST" in refused.text
+    assert "__typename" not in refused.text
+    foreign = await client.http.get(
+        f"{client.url}/graphql", params=parameters, headers=headers | {"Origin": "http://evil.example"}
+    )
+    assert (foreign.status_code, foreign.json()["errors"][0]["extensions"]["code"]) == (403, "FORBIDDEN")
     plain = await client.http.get(f"{client.url}/graphql", params=parameters)
     assert (plain.status_code, plain.headers["allow"]) == (405, "POST")
 
@@ -366,3 +375,18 @@ async def test_clients_of_npm_follow_changes(client: Client, peers: Path, kind: 
     results = [json.loads(line) for line in [*lines, *out.splitlines()]]
     assert process.returncode == 0, err
     assert [result["data"]["changed"]["recordId"] for result in results] == ids
+
+
+@pytest.mark.soak
+async def test_nothing_is_missed_or_doubled_through_a_thousand_reconnects_and_kills() -> None:
+    """Latencies are for a quiet machine and not compared here."""
+    script = Path(__file__).parents[2] / "benchmarks" / "live.py"
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(script), "--rate", "50", "--reconnects", "1000", "--kills", "20"),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    out, _ = await process.communicate()
+    measured = json.loads(out)
+    for part in ("steady", "broken"):
+        assert (measured[part]["missed"], measured[part]["doubled"]) == (0, 0), measured
+    assert measured["broken"]["records"] > 0

@@ -16,6 +16,7 @@ from graphql import (
     GraphQLSchema,
     GraphQLUnionType,
     get_named_type,
+    is_leaf_type,
 )
 from noninterference.steps import LEVELS, NAMES, OPS, WORDS, Sight
 
@@ -60,8 +61,11 @@ def _selection(type_: GraphQLNamedType, fragments: dict[str, str]) -> str:
         return f"{{ __typename {spreads} }}"
     if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
         return ""
+    if fragments.get(type_.name) == "":  # within itself: its leaves only
+        leaves = [name for name, field in type_.fields.items() if is_leaf_type(get_named_type(field.type))]
+        return f"{{ {' '.join(name for name in leaves if not type_.fields[name].args)} }}"
     if type_.name not in fragments:
-        fragments[type_.name] = ""  # before its fields, so that a type in itself is selected once
+        fragments[type_.name] = ""
         own = " ".join(
             f"{name} {_selection(get_named_type(field.type), fragments)}"
             for name, field in type_.fields.items()

@@ -198,6 +198,8 @@ REVISIONS = {
     "amend": "amend",
     "rename": "supersede",
     "fork": "fork",
+    "supersede_typed": "supersedeRecord",
+    "fork_typed": "forkRecord",
     "contest": "contest",
     "resolve": "resolveContest",
     "retract": "retract",
@@ -220,6 +222,8 @@ FIELDS = {
     **dict.fromkeys(CAPTURES, "captureMemory"),
     **REVISIONS,
     "batch": "captureMemories",
+    "remember": "remember",
+    "remember_all": "rememberAll",
     "retry": "retryCapture",
     "drop": "dropCapture",
     "predicate": "setPredicate",
@@ -297,11 +301,14 @@ def _other(rng: random.Random, kind: str | None = None) -> Step:
     kind = kind or rng.choice(
         [
             *("batch", "retry", "drop", "predicate", "report", "report_batch", "revise_batch", "import"),
+            *("remember", "remember_all"),
             *("erase_entity", "erase_scope", "erase_tenant", *RUNS),
             *("learn", "learn", "learn", "learn", "credit", "retire_lessons"),
         ]
     )
     step = {"kind": kind, "on": rng.randint(0, 40), "words": rng.choices((*NAMES, *WORDS), k=2)}
+    if kind in ("remember", "remember_all"):
+        step |= {"place": rng.randint(0, 40), "refers": (rng.choice(["seen", "hidden"]), rng.randint(0, 40))}
     if kind == "batch":
         step["items"] = [{"place": rng.randint(0, 40), **_captures(rng)} for _ in range(rng.randint(1, 3))]
     if kind == "learn":

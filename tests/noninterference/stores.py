@@ -279,7 +279,7 @@ class Store:
         elif kind in ("learn", "credit", "retire_lessons"):
             given = {"input": await self._about_lessons(step, trust)}
         else:
-            given = await self._other(step, trust)
+            given = self._typed(step) or await self._other(step, trust)
         answer = await self.bench.ask(trust, "Mutation", FIELDS[kind], given)
         self.outcomes.append((who, kind, answer["__typename"] + " " + answer.get("message", "")[:90]))
         if kind in ("merge", "merge_entities") and "record" in answer:
@@ -335,6 +335,24 @@ class Store:
                 tenant = "another" if step["who"] == "hidden" else self.tenant
                 return {"input": {"tenant": tenant, "rationale": "asked for"}}
         raise AssertionError(step)
+
+    def _typed(self, step: Step) -> Json:
+        """Return the argument of a capture with typed content, which refers to a record; empty for other steps."""
+        if step["kind"] not in ("remember", "remember_all"):
+            return {}
+        places = self._places(step["who"])
+        scope, level = places[step["place"] % len(places)]
+        mark = HIDDEN if step["who"] == "hidden" else REDACTED if Sensitivity[level] > self.sight.ceiling else ""
+        fact = {"subject": step["words"][0], "predicate": "knows", "object": f"{step['words'][1]} {mark}".strip()}
+        event = {"eventKind": "typed", "summary": f"{' '.join(step['words'])} {mark}", "threadId": "typed"}
+        given = {
+            "source": "test",
+            "memory": {"fact": fact} if step["on"] % 2 else {"event": event},
+            "context": {"references": [{"ref": str(self._evidence(step))}]},
+            "scope": scope,
+            "sensitivity": level,
+        }
+        return {"input": given if step["kind"] == "remember" else {"items": [given, given]}}
 
     async def _report(self, step: Step, trust: Trust, words: Sequence[str]) -> Json:
         """Return a report on a retrieval that is made for it."""
@@ -481,7 +499,17 @@ class Store:
                 given["amount"] = 0.2
             case "pin":
                 given["pinned"] = bool(step["on"] % 2)
-        return given
+        return given | self._typed_revision(step, mark)
+
+    def _typed_revision(self, step: Step, mark: str) -> Json:
+        """Return the typed payload and evidence of a revision that has them; nothing for another one."""
+        if step["kind"] not in ("supersede_typed", "fork_typed"):
+            return {}
+        fact = {"subject": "Alice Stone", "predicate": "lives_in", "object": f"{step['value']} {mark}".strip()}
+        evidence = [{"kind": "EVENT", "ref": str(_pick(self.seen, step["by"], ""))}]
+        if step["kind"] == "supersede_typed":
+            return {"replacement": {"fact": fact}, "evidence": evidence}
+        return {"variant": {"fact": fact}, "evidence": evidence, "conditions": {"env": "dev"}}
 
     async def _fail(self, number: int, step: Step, *, in_part: bool, with_hidden: bool) -> None:
         """Keep a failed request of two captures: two hidden ones or, with `in_part`, one that the caller sees."""

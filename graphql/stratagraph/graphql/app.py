@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql, /artifacts, the GraphiQL page, and the probes /livez, /readyz and /healthz."""
+"""The ASGI application: /graphql, /artifacts, /schemas, GraphiQL, and the probes /livez, /readyz and /healthz."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ from stratagraph.graphql.probes import probes
 from stratagraph.graphql.request_body import UnsupportedBody, read_request
 from stratagraph.graphql.request_log import RecordRequests
 from stratagraph.graphql.schema import Schema, build_schema
+from stratagraph.graphql.schemas import schema_routes
 from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.graphql.web.compression import Compression
@@ -418,6 +419,7 @@ def build_app(
                 graphql,
                 WebSocketRoute("/graphql", endpoint),
                 *artifact_routes(artifacts, authentication, admission),
+                *schema_routes(),
                 Route("/graphiql", graphiql),
                 *probes(services.version, unready, health),
                 *([metrics] if metrics is not None else []),

@@ -42,6 +42,7 @@ from stratagraph.graphql.types.learning import (
     UndoRunSuccess,
 )
 from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
+from stratagraph.graphql.types.remember import RememberAllInput, RememberInput, renamed_errors, renamed_warnings
 from stratagraph.graphql.types.revision import RevisionResult
 from stratagraph.graphql.types.revision_inputs import (
     AmendInput,
@@ -58,6 +59,7 @@ from stratagraph.graphql.types.revision_inputs import (
     SupersedeInput,
     UnmergeInput,
 )
+from stratagraph.graphql.types.typed_revisions import ForkRecordInput, SupersedeRecordInput
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.feedback.request import check_fields as check_report
 
@@ -95,6 +97,37 @@ class Mutation(BatchMutations, LessonMutations):
         )
         return CaptureMemoriesSuccess(results=[CaptureMemorySuccess(captured=item) for item in captured])
 
+    @strawberry.mutation(description="Store one memory whose content is typed; the same as `captureMemory` with JSON.")
+    async def remember(
+        self,
+        info: Info,
+        input: Annotated[RememberInput, strawberry.argument(description="The memory to store.")],  # noqa: A002
+    ) -> CaptureMemoryResult:
+        context = info.context
+        context.record.touch(1)
+        with renamed_errors(input.renamed):
+            captured = await context.services.capture.capture(context.trust, [input.as_request()])
+        return CaptureMemorySuccess(captured=renamed_warnings(captured[0], input.renamed))
+
+    @strawberry.mutation(
+        description="Store several memories whose contents are typed in one transaction, as `captureMemories` does."
+    )
+    async def remember_all(
+        self,
+        info: Info,
+        input: Annotated[RememberAllInput, strawberry.argument(description="The memories to store.")],  # noqa: A002
+    ) -> CaptureMemoriesResult:
+        context = info.context
+        context.record.touch(len(input.items))
+        with renamed_errors(input.renamed):
+            captured = await context.services.capture.capture(context.trust, input.as_requests(), batch=True)
+        return CaptureMemoriesSuccess(
+            results=[
+                CaptureMemorySuccess(captured=renamed_warnings(one, item.renamed))
+                for item, one in zip(input.items, captured, strict=True)
+            ]
+        )
+
     @strawberry.mutation(
         description="Retry now, with the rights of their own caller, the captures of the request of a failed capture."
     )
@@ -122,6 +155,18 @@ class Mutation(BatchMutations, LessonMutations):
     )
     async def amend(self, info: Info, input: Annotated[AmendInput, _REVISION]) -> RevisionResult:  # noqa: A002
         return await revised(info, input)
+
+    @strawberry.mutation(description="Do as `supersede` does, with a typed payload.")
+    async def supersede_record(
+        self,
+        info: Info,
+        input: Annotated[SupersedeRecordInput, _REVISION],  # noqa: A002 - the contract's name
+    ) -> RevisionResult:
+        return await revised(info, input, input.renamed)
+
+    @strawberry.mutation(description="Do as `fork` does, with a typed payload.")
+    async def fork_record(self, info: Info, input: Annotated[ForkRecordInput, _REVISION]) -> RevisionResult:  # noqa: A002
+        return await revised(info, input, input.renamed)
 
     @strawberry.mutation(description="Add a variant of a record for conditions under which the record does not hold.")
     async def fork(self, info: Info, input: Annotated[ForkInput, _REVISION]) -> RevisionResult:  # noqa: A002
@@ -151,7 +196,7 @@ class Mutation(BatchMutations, LessonMutations):
             MergeInput, strawberry.argument(description="The records, the merged payload and the reason.")
         ],
     ) -> RevisionResult:
-        return await revised(info, input)
+        return await revised(info, input, input.renamed)
 
     @strawberry.mutation(
         description="Undo the merge of an entity into another one: it gets back its names, its facts and its relations."

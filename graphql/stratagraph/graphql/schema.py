@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import strawberry
-from graphql import GraphQLError, lexicographic_sort_schema, print_schema
+from graphql import GraphQLError, GraphQLInputObjectType, lexicographic_sort_schema, print_schema
 from graphql import build_schema as parsed_schema
 from strawberry.schema.config import StrawberryConfig
+from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.execution import ExecutionContext
 
 from stratagraph.graphql.change_fields import Subscription
@@ -49,8 +50,20 @@ def build_schema() -> Schema:
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),
     )
+    _mark_one_of(schema)
     documents = schema.documents = Documents(schema._schema)
     return schema
+
+
+def _mark_one_of(schema: Schema) -> None:
+    """Have graphql-core refuse values of @oneOf inputs with none or several fields.
+
+    Strawberry refuses them only where it converts the value, which inputs that are built by one call leave out.
+    """
+    for type_ in schema._schema.type_map.values():
+        definition = type_.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
+        if isinstance(type_, GraphQLInputObjectType) and definition is not None:
+            type_.is_one_of = definition.is_one_of
 
 
 def sdl() -> str:

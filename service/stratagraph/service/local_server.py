@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 import structlog
-from strawberry.schema.exceptions import CannotGetOperationTypeError
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.types.graphql import OperationType
 
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.error_fields import error_fields, extensions_of
@@ -51,9 +52,15 @@ class LocalApi:
                 variable_values=request["variables"],
                 context_value=context,
                 operation_name=request["operationName"],
+                allowed_operation_types=(OperationType.QUERY, OperationType.MUTATION),
             )
         except StratagraphError as error:
             return _refusal(error.code, error.message, error_fields(error))
+        except InvalidOperationTypeError:
+            return _refusal(
+                InvalidInput.code,
+                "DOCUMENT: a subscription is a stream; `stratagraph changes --follow` prints what changes",
+            )
         except CannotGetOperationTypeError as error:
             return _refusal(InvalidInput.code, error.as_http_error_reason())
         except Exception as error:

@@ -244,6 +244,7 @@ def application(
     has_metrics = settings.is_single_user and settings.metrics_port is None
     admission = Admission(settings.fair_use, Budgets(RateBuckets(runtime.database, uuid4())))
     telemetry.metrics.follow(admission.heavy, admission.running, admission.transfers)
+    telemetry.metrics.follow_changes(runtime.changes.following)
     return build_app(
         runtime.services(),
         Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),

@@ -22,10 +22,12 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.records.inserting import NewRelation
 
 EVERYTHING = """{ records(first: 100) { nodes {
-  id name text payload interpretation lifecycle { pinned } provenance { sources { ref } }
-  relations { predicate inverse } auditLog { action } } } }"""
+  id name text payload typed { __typename } interpretation lifecycle { pinned }
+  provenance { sources { ref record { id } } }
+  relations { predicate inverse source { id } target { name } } auditLog { action } } } }"""
 GRAPH = """{ retrieveGraph(input: {taskDescriptor: "message", rootLimit: 50, nodeLimit: 100}) {
-  ... on RetrieveGraphSuccess { nodes { record { name payload relations { predicate } auditLog { action } } } } } }"""
+  ... on RetrieveGraphSuccess { nodes { record { name payload relations { predicate } auditLog { action } } }
+  edges { source { typed { __typename } } target { id } } } } }"""
 ITEM = "{ id name relationPage(first: 3) { nodes { id } } relations { id } }"
 LISTS = f"""{{ records(filter: {{types: [EPISODIC], tags: {{all: []}}, namePrefix: "user"}}, order: OCCURRED_DESC) {{
     totalCount nodes {ITEM} }}

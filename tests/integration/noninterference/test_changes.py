@@ -11,7 +11,17 @@ import pytest
 from fix_changes import Reader
 from fix_examples import repeated
 from noninterference.answers import difference, renamed
-from noninterference.steps import HIDDEN, REDACTED, Sight, Step, every_state_story, everything, story, whole_story
+from noninterference.steps import (
+    HIDDEN,
+    REDACTED,
+    Sight,
+    Step,
+    every_state_story,
+    everything,
+    learning_story,
+    story,
+    whole_story,
+)
 from noninterference.stores import Bench, Store
 
 Json = dict[str, Any]
@@ -62,7 +72,9 @@ async def check_story(bench: Bench, tenant: str, told: tuple[Sight, list[Step]],
     assert HIDDEN not in told_to_caller
     assert REDACTED not in told_to_caller
     assert not [id_ for id_ in store.hidden_ids if str(id_) in told_to_caller]
-    return sum((Counter(reader.replica.kinds) for reader in store.readers), Counter())
+    kinds = sum((Counter(reader.replica.kinds) for reader in store.readers), Counter())
+    every = [change["cause"] for reader in store.readers for change in reader.received if change["cause"] is not None]
+    return kinds + Counter("learned" if cause["runId"] else "caused" for cause in every)
 
 
 async def test_readers_who_come_and_go_rebuild_what_queries_give(bench: Bench) -> None:
@@ -76,6 +88,13 @@ async def test_readers_who_come_and_go_rebuild_what_queries_give(bench: Bench) -
 async def test_every_mutation_is_followed(bench: Bench) -> None:
     kinds = await check_story(bench, "whole", whole_story(random.Random(1)), 7)
     assert kinds["RUN"]
+    assert kinds["caused"]
+
+
+async def test_what_runs_of_learning_change_is_told_with_the_run(bench: Bench) -> None:
+    kinds = await check_story(bench, "learning", learning_story(random.Random(1)), 3)
+    assert kinds["RUN"]
+    assert kinds["learned"]
 
 
 def shown(reader: Reader) -> list[Json]:

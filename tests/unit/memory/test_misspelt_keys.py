@@ -21,7 +21,8 @@ from stratagraph.store.model.payloads import PAYLOADS
 from stratagraph.store.model.payloads.base import Part
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-FORMS: list[type[Part]] = list(dict.fromkeys([*CONTENTS.values(), *PAYLOADS.values(), EvidenceEntry, CaptureContext]))
+_ALL: set[type[Part]] = {*CONTENTS.values(), *PAYLOADS.values(), EvidenceEntry, CaptureContext}
+FORMS = sorted(_ALL, key=lambda form: form.__name__)
 # Keys of messages, issues, alerts, commits, logs and forms, as programs of others write them.
 ORDINARY = """action actor address amount annotations app attachments author body branch build category channel city
  code commit comment company count country created_at currency customer data date description details device_id duration

@@ -33,6 +33,7 @@ EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because 
 PARTIES = 2  # of a dispute, for its cost
 PARTY = 0.5  # of each further one; owed, as events are
 SUBSCRIPTION = 20.0  # of beginning one; the changes that it sends are paid for as they come
+PLAN_STEPS = 20  # steps, and edges, that a plan's payload may have
 MAX_ITEMS = 1_000  # captures of one batch
 REVISION = 25.0
 MERGE = 100.0  # of records, or its undoing
@@ -178,8 +179,9 @@ def _captures(arguments: Arguments) -> Work:
 
 
 def _erase(arguments: Arguments) -> Work:
-    target = arguments.within("input")
-    return Work(500 if target.given("scope") or target.given("tenant") else 100)
+    given = arguments.within("input")
+    targets = (given, given.within("target"))
+    return Work(500 if any(one.given(name) for one in targets for name in ("scope", "tenant")) else 100)
 
 
 def _report_outcome(arguments: Arguments) -> Work:
@@ -266,12 +268,16 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retireLessons": _fixed(60),
     "captureMemory": _fixed(20),
     "captureMemories": _captures,
+    "remember": _fixed(20),
+    "rememberAll": _captures,
     "retryCapture": _fixed(100),
     "dropCapture": _fixed(10),
     "supersede": _REVISION,
     "amend": _REVISION,
     "reviseRecords": _revisions,
+    "supersedeRecord": _REVISION,
     "fork": _REVISION,
+    "forkRecord": _REVISION,
     "contest": _REVISION,
     "resolveContest": _REVISION,
     "retract": _REVISION,
@@ -321,6 +327,12 @@ NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "relationPage"): Nested(1, page=50, each=0.02),
     ("MemoryRecord", "auditLog"): Nested(0.3, 20),
     ("MemoryRecord", "payload"): Nested(0.2),
+    ("MemoryRecord", "typed"): Nested(0.3),
+    ("Plan", "nodes"): Nested(0, PLAN_STEPS),  # by type, since lists of other fields have these names too
+    ("Plan", "edges"): Nested(0, PLAN_STEPS),
+    ("Relation", "source"): Nested(0.3),
+    ("Relation", "target"): Nested(0.3),
+    ("Source", "record"): Nested(0.3),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
     ("RecordConnection", "totalCount"): Nested(20),

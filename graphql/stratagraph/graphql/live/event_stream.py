@@ -23,14 +23,14 @@ from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.live.delivery import Delivery
 from stratagraph.graphql.live.operations import Refused, Request, Subscription, accept
-from stratagraph.graphql.live.sessions import OpenSubscriptions, never, until_invalid
+from stratagraph.graphql.live.sessions import OpenSubscriptions, is_own_origin, never, until_invalid
 from stratagraph.graphql.request_body import read_request
 from stratagraph.graphql.schema import Schema
 from stratagraph.graphql.services import Services
 from stratagraph.graphql.web.get_requests import read_parameters, refuse_other_sites
 from stratagraph.graphql.web.options import WebOptions
 from stratagraph.graphql.web.persisted_documents import PersistedDocuments
-from stratagraph.store.model.errors import StratagraphError, Unauthenticated
+from stratagraph.store.model.errors import Forbidden, StratagraphError, Unauthenticated
 
 MEDIA_TYPE = "text/event-stream"
 HEARTBEAT_S = 10.0  # seconds of silence after which a comment is sent, which proxies and clients take as a sign of life
@@ -50,7 +50,9 @@ def asks_for_events(scope: Scope) -> bool:
 
 
 class EventStreams:
-    """Answers requests whose Accept header names text/event-stream."""
+    """Answers requests whose Accept header names text/event-stream. Pages of other origins than `origins` and the host
+    itself are refused.
+    """
 
     def __init__(
         self,
@@ -73,6 +75,8 @@ class EventStreams:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one stream. Raises StratagraphError before the response begins."""
         http = HTTPRequest(scope, receive)
+        if not is_own_origin(http, self._web.origins):
+            raise Forbidden("The page that asks is of another origin than this host, which is not allowed.")
         header = http.headers.get("authorization")
         await self._admission.enter(http)
         credential = await self._authentication.credential_of(http)

@@ -1,4 +1,4 @@
-"""The bounds of streams: how many one credential may have open at a process, and how long a credential lasts."""
+"""The bounds of streams: who may open one, how many one credential may have at a process, and how long it lasts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
 
 from stratagraph.graphql.authentication import SINGLE_USER_PARTY, Authentication, Credential
 from stratagraph.graphql.limits.options import FairUse
@@ -57,6 +60,17 @@ async def until_invalid(authentication: Authentication, header: str | None, cred
                 return
         except StoreUnavailable:
             continue  # it is checked again; what the stream shows needs the same database
+
+
+def is_own_origin(connection: HTTPConnection, origins: frozenset[str]) -> bool:
+    """Return whether a request comes from no page, from one of the same host, or from one of `origins`."""
+    origin = connection.headers.get("origin")
+    if origin is None or origin in origins:
+        return True
+    try:
+        return urlsplit(origin).netloc.lower() == connection.headers.get("host", "").lower() != ""
+    except ValueError:
+        return False
 
 
 async def never() -> None:

@@ -11,11 +11,9 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 import structlog
-from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
@@ -26,7 +24,7 @@ from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.live.delivery import Delivery
 from stratagraph.graphql.live.operations import Refused, Request, Subscription, accept
-from stratagraph.graphql.live.sessions import OpenSubscriptions, never, until_invalid
+from stratagraph.graphql.live.sessions import OpenSubscriptions, is_own_origin, never, until_invalid
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.schema import Schema
 from stratagraph.graphql.services import Services
@@ -87,17 +85,6 @@ class Sockets:
             await _Connection(self, socket).serve()
         except Exception as error:  # the server would log its text, which may quote a memory
             _log.error("connection failed", **error_report(error))
-
-
-def is_own_origin(connection: HTTPConnection, origins: frozenset[str]) -> bool:
-    """Return whether a request comes from no page, from one of the same host, or from one of `origins`."""
-    origin = connection.headers.get("origin")
-    if origin is None or origin in origins:
-        return True
-    try:
-        return urlsplit(origin).netloc.lower() == connection.headers.get("host", "").lower() != ""
-    except ValueError:
-        return False
 
 
 class _Connection:

@@ -35,12 +35,12 @@ open_questions?, context_summary?, active_constraints?}}, later only what change
 OUTCOME {{thread_id | record_id, outcome_status: success | failure | partial, reason?}};
 EPISODE a whole episodic payload.
 An OBSERVATION with the proposedType ENTITY, COMPETENCE or PLAN_GRAPH has a payload of that type as its content.
-Any other key is kept."""
+Any other key is kept. The JSON Schema of each kind is at /schemas/NAME.json, such as /schemas/tool_output.json."""
 
 CONTEXT = """What the content names and refers to, a JSON object:
 mentions: [name | {name, type?, identifiers?: [{namespace, value}], aliases?}];
 references: [record id or ref | {ref, predicate?}];
-artifacts: [artifact URI]; labels: [string]."""
+artifacts: [artifact URI]; labels: [string]. Its JSON Schema is at /schemas/context.json."""
 
 
 @flat_input

@@ -196,7 +196,7 @@ class Expansion(_FromAnswer):
 _CONVERTERS: dict[type, Callable[[Any, AsOf | None], object]] = {
     UUID: lambda id_, _: strawberry.ID(str(id_)),
     domain.MemoryRecord: MemoryRecord.of,
-    domain.Relation: lambda relation, _: Relation.of(relation),
+    domain.Relation: Relation.of,
     AnsweredBy: lambda by, _: _freshness(by),
     answers.Position: lambda one, _: PageInfo(has_next_page=one.has_next, end_cursor=one.end_cursor),
     answers.Path: GraphPath.of,

@@ -330,7 +330,7 @@ class RetrieveGraphSuccess:
         return cls(
             roots=[strawberry.ID(str(id_)) for id_ in found.roots],
             nodes=[GraphNode.of(node, found.asked, as_of, context) for node in found.nodes],
-            edges=[Relation.of(edge) for edge in found.edges],
+            edges=[Relation.of(edge, as_of, context) for edge in found.edges],
             selection=Selection.of(found.selection) if found.selection is not None else None,
             limits=Limits(
                 reached=list(found.reached), hubs=[strawberry.ID(str(hub)) for hub in found.hubs], found=found

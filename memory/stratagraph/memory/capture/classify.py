@@ -184,13 +184,19 @@ def _observation(request: CaptureRequest, position: int, occurred_at: datetime) 
         raise InvalidInput(
             f"content.conditions: must be a JSON object, not {json_type(conditions)}", path=["content", "conditions"]
         )
-    if "validity" not in content:
+    if content.get("validity") is None:
         content["validity"] = {"mode": "conditional", "conditions": conditions} if conditions else {"mode": "global"}
     elif conditions:
         if not isinstance(content["validity"], dict):
             raise InvalidInput(
                 f"content.validity: must be a JSON object, not {json_type(content['validity'])}",
                 path=["content", "validity"],
+            )
+        within = content["validity"].get("conditions")
+        if within is not None and not isinstance(within, dict):
+            raise InvalidInput(
+                f"content.validity.conditions: must be a JSON object, not {json_type(within)}",
+                path=["content", "validity", "conditions"],
             )
         content["validity"] = {**content["validity"], "conditions": conditions}
     payload = parse_payload(MemoryType.SEMANTIC, content, path=["content"])

@@ -19,7 +19,7 @@ from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Refere
 from stratagraph.memory.capture.found_names import address_of, names_in_text
 from stratagraph.memory.capture.literals import is_sentence, is_value
 from stratagraph.memory.capture.procedures import names_of_procedure
-from stratagraph.memory.requests.contents import MAX_LISTED, Mention
+from stratagraph.memory.requests.contents import MAX_LISTED, MAX_TERMS, Mention
 from stratagraph.memory.requests.contents import Reference as ReferenceForm
 from stratagraph.memory.requests.evidence import names_record, reference_of
 from stratagraph.store.artifacts.objects import hash_in
@@ -33,7 +33,6 @@ from stratagraph.store.model.predicates import reference_predicate
 from stratagraph.store.model.visible_text import is_blank
 
 MAX_MENTIONS = MAX_LISTED
-MAX_TERMS = 64  # aliases, and identifiers, of one entry of `context.mentions`
 MAX_NAMES = 512  # names, aliases and identifiers of all entries of one capture
 MAX_ARTIFACTS = 256  # named by one capture
 MAX_LABELS = 12  # labels kept of one capture
@@ -61,14 +60,19 @@ def interpret(draft: Draft) -> None:
     draft.named = _united(mentions, named)
     draft.references = _references(draft, context)
     draft.artifacts = _artifacts(draft, context)
-    labels = context.get("labels") or []
+    labels = _listed(context, "labels")
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise InvalidInput('context.labels: must be a list of strings, such as ["billing"]', path=["context", "labels"])
     draft.labels = labels[:MAX_LABELS]
 
 
+def _listed(context: dict[str, Any], key: str) -> Any:
+    value = context.get(key)
+    return [] if value is None else value
+
+
 def _mentions(context: dict[str, Any]) -> list[Named]:
-    mentions = context.get("mentions") or []
+    mentions = _listed(context, "mentions")
     if not isinstance(mentions, list) or len(mentions) > MAX_MENTIONS:
         raise InvalidInput(
             f"context.mentions: must be a list of at most {MAX_MENTIONS} names or"
@@ -209,7 +213,7 @@ def _declared(one: Named, mention: Named) -> Named:
 
 
 def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
-    listed = context.get("references") or []
+    listed = _listed(context, "references")
     if not isinstance(listed, list) or len(listed) > MAX_MENTIONS:
         raise InvalidInput(
             f"context.references: must be a list of at most {MAX_MENTIONS} refs, record ids or {{ref, predicate}}, not"
@@ -248,7 +252,7 @@ def reference_target(ref: str) -> UUID | str:
 
 def _artifacts(draft: Draft, context: dict[str, Any]) -> list[NamedArtifact]:
     """Return the artifacts named in the places that may name one. A string of another form there is ignored."""
-    listed = context.get("artifacts") or []
+    listed = _listed(context, "artifacts")
     if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
         raise InvalidInput(
             "context.artifacts: must be a list of strings, each the sha256:… URI of an artifact",

@@ -147,14 +147,12 @@ class Following:
 
     async def _step(self) -> bool:
         """Read the next segment, if there is one; return whether more is known to follow it."""
-        newest = await self._source.look() if self._tip is None or self._tip.window is None else None
         if self._tip is None:
-            assert newest is not None
-            self._tip = newest
+            self._tip = await self._source.present()
             self._announce()
             return False
-        if newest is not None and newest.snapshot == self._tip.snapshot and newest.nonce == self._tip.nonce:
-            return False
+        if self._tip.window is None:
+            await self._source.look()
         page = await self._source.read(self._tip, tenant=None, span=SPAN, limit=WINDOW)
         if page is None:
             return False

@@ -21,6 +21,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import LEARNED_BY
 from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.changed import (
     ChangedRelation,
@@ -32,6 +33,8 @@ from stratagraph.store.records.changed import (
 )
 from stratagraph.store.records.episodes import fetch_threads, thread_key
 from stratagraph.store.records.reading import Reader
+
+LEARNER = LEARNED_BY.rstrip("/")  # begins the actor of what learning does
 
 
 class Resolver:
@@ -71,10 +74,9 @@ class Resolver:
         records = await reader.records(wanted)
         full = [one for one in written if one.id in records and not records[one.id].redacted]
         steps = await fetch_steps(connection, caller, full)
-        runs = await find_runs(connection, caller, full)
         threads = await self._threads(connection, caller, records)
         scopes = await self._directory.scope_names({one.seen.scope for one in changes if one.seen is not None})
-        resolved: list[tuple[Change, UUID | None, datetime | None]] = []
+        resolved: list[tuple[Change, RowChange, UUID | None, datetime | None]] = []
         for one, place in zip(changes, places, strict=True):
             match one.kind:
                 case Kind.RECORD:
@@ -87,12 +89,16 @@ class Resolver:
                 continue
             if change.record is not None:
                 change = replace(change, threads=threads.get(change.record.id, frozenset()))
-            change = replace(change, made_by_run=runs.get(one))
-            resolved.append((change, *_asked_cause(change, one, steps.get(one))))
-        asked = [(place, (id_, at)) for place, (_, id_, at) in enumerate(resolved) if id_ is not None]
+            resolved.append((change, one, *_asked_cause(change, one, steps.get(one))))
+        asked = [(place, (id_, at)) for place, (_, _, id_, at) in enumerate(resolved) if id_ is not None]
         causes = await fetch_causes(connection, caller, [one for _, one in asked])
         found = {asked[number][0]: cause for number, cause in causes.items()}
-        return [replace(change, cause=found.get(place)) for place, (change, _, _) in enumerate(resolved)]
+        learned = [resolved[place][1] for place, cause in found.items() if cause.actor.startswith(LEARNER)]
+        runs = await find_runs(connection, caller, [one for one in learned if one in steps])
+        return [
+            replace(change, cause=found.get(place), made_by_run=runs.get(one))
+            for place, (change, one, _, _) in enumerate(resolved)
+        ]
 
     async def _threads(
         self, connection: Connection, caller: Caller, records: dict[UUID, MemoryRecord]

@@ -359,6 +359,18 @@ class Lookup:
             found = await past.list_relations(moments, first=first + 1, weight=weight, after=above)
         return {moment: _relation_page(relations, first) for moment, relations in found.items()}
 
+    async def named(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
+        """Return the records that relations and sources name, as far as they are visible to the caller, by id."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Reader(connection, self._directory, caller, self._clock.now()).records(ids)
+
+    async def named_then(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, MemoryRecord]:
+        """Return the records that relations and sources named at past instants, by moment; see `past_relations`."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Past(connection, self._directory, caller).records(moments)
+
     async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
         """Return the relations that records had at past instants, at most MAX_RELATIONS each, greatest weight first.
 

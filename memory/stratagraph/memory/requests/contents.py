@@ -7,14 +7,14 @@ JSON Schemas (`schemas`) and the input types of GraphQL follow from it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from stratagraph.memory.requests.evidence import KINDS, SOURCE_TYPES
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.payloads import PAYLOADS, invalid
-from stratagraph.store.model.payloads.base import Instant, Name, Part, not_blank
+from stratagraph.store.model.payloads.base import Instant, Name, Part, not_blank, visible_text
 from stratagraph.store.model.payloads.entity import Alias, Identifier
 from stratagraph.store.model.payloads.episodic import EpisodicPayload, TimelineEvent
 from stratagraph.store.model.payloads.semantic import SemanticPayload, Validity
@@ -24,6 +24,7 @@ from stratagraph.store.model.visible_text import is_blank
 MAX_REASON = 10_000  # characters of the reason of an outcome
 MAX_THREAD = 512  # characters of a thread's name
 MAX_LISTED = 256  # entries of `context.mentions`, and of `context.references`
+MAX_TERMS = 64  # aliases, and identifiers, of one entry of `context.mentions`
 
 
 def _blank_or_visible(value: str) -> str:
@@ -33,7 +34,7 @@ def _blank_or_visible(value: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1)]
-Thread = Annotated[str, Field(min_length=1, max_length=MAX_THREAD), AfterValidator(not_blank)]
+Thread = Annotated[str, Field(min_length=1, max_length=MAX_THREAD), AfterValidator(not_blank), visible_text(MAX_THREAD)]
 Ref = Annotated[str, AfterValidator(_blank_or_visible)]
 _REF = "Reference by which later captures may name it; may be empty."
 _THREAD = "Thread to whose open episode it belongs."
@@ -56,6 +57,8 @@ class EventContent(Handles):
 
 class ToolOutputContent(Handles):
     """A call of a tool, and what it returned."""
+
+    NULLABLE: ClassVar[tuple[str, ...]] = ("args", "result")
 
     tool_name: Text = Field(description="Name of the tool.")
     args: Any = Field(default=None, description="Arguments of the call; null differs from absent.")

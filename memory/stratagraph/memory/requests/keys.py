@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import types
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from stratagraph.memory.requests.contents import EvidenceEntry
 from stratagraph.memory.requests.warnings import RequestWarning, WarningCode, warning
+from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.base import Part
 from stratagraph.store.model.payloads.lesson import LessonBlock
@@ -147,7 +147,7 @@ def _part_in(annotation: Any) -> type[Part] | None:
 
 
 def _folded(key: str) -> str:
-    return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", key)).casefold()
+    return _NO_LETTERS.sub("", normalised_name(key))
 
 
 def _alike(word: str, known: str) -> bool:

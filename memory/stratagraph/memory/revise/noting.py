@@ -11,6 +11,8 @@ from stratagraph.memory.requests.keys import misspelt_keys
 from stratagraph.memory.requests.warnings import RequestWarning, replaced_path
 from stratagraph.memory.revise.request import Revise
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import PAYLOADS
 from stratagraph.store.model.payloads.base import Part
 from stratagraph.store.model.records import MemoryRecord
@@ -29,8 +31,15 @@ def payload_warnings(
     """Return the warnings about keys of the payload that a revision of `old` gives in `field`.
 
     Keys that the stored payload has in the same places are no mistake of this request. Raises InvalidInput for known
-    keys in another spelling.
+    keys in another spelling, and for a payload that says that it is of another type.
     """
+    kind = (given or {}).get("kind")
+    if kind not in (None, old.type.label):
+        raise InvalidInput(
+            f"{field}.kind: the record is of type {old.type.label}, and the payload says that it is {shown(kind)}; give"
+            f" a payload of type {old.type.label}, or name another record",
+            path=[field, "kind"],
+        )
     return misspelt_keys(_FORMS[old.type], given, path=(field,), stored=old.payload)
 
 

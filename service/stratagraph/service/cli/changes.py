@@ -6,15 +6,13 @@ import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import orjson
 import typer
 from rich.text import Text
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, Tenant
-from stratagraph.service.cli.output import people, print_json, second
+from stratagraph.service.cli.output import people, print_json, print_json_line, second
 from stratagraph.service.cli.show import line
-from stratagraph.store.model.shown_text import as_json_escapes
 
 PAGE = 100  # changes asked for at once
 LOOK_S = 1.0  # seconds between two looks with --follow
@@ -60,7 +58,7 @@ def changes(
 def _print(change: Mapping[str, Any], *, json: bool) -> None:
     """Print one change: as a line of JSON, or for people with when, what and why."""
     if json:
-        typer.echo(as_json_escapes(orjson.dumps(change).decode()))
+        print_json_line(change)
         return
     relation, run, cause = change["relation"], change["run"], change["cause"]
     if change["record"] is not None and relation is None:

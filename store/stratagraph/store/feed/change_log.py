@@ -88,10 +88,12 @@ class ChangeLog:
             await asyncio.sleep(SNAPSHOT_RETRY_S)
         return await self._newest()
 
-    async def look(self) -> Place:
-        """Return the place after the newest snapshot, which sees all that was committed a few milliseconds ago."""
+    async def look(self) -> None:
+        """Have a snapshot stored if there is anything new, so that `read` finds what was committed by now.
+
+        Where another process is storing one, the newest changes may be left to the next look.
+        """
         await self._writer.take_snapshot()
-        return await self._newest()
 
     async def _newest(self) -> Place:
         async with self._database.background(Role.FEED) as connection:

@@ -78,6 +78,7 @@ async def append_changes(connection: AsyncConnection, tenant: Tenant, changes: S
 
 async def log_changes(connection: AsyncConnection, tenant: int, changes: Sequence[Change]) -> None:
     """Append `changes` for a tenant given by its number, which may be a deleted one whose rows a mirror still has."""
+    tells = any(change.seen is not None or change.ends is not None for change in changes)
     await insert_rows(
         connection,
         tables.sync_log,
@@ -89,12 +90,20 @@ async def log_changes(connection: AsyncConnection, tenant: int, changes: Sequenc
                 "id": change.id,
                 "version": change.version,
                 "op": change.op,
-                "scope": None if change.seen is None else change.seen.scope,
-                "sensitivity": None if change.seen is None else change.seen.sensitivity,
-                "raised_to": None if change.seen is None else change.seen.raised_to,
-                "source": None if change.ends is None else change.ends[0],
-                "target": None if change.ends is None else change.ends[1],
+                **(_told(change) if tells else {}),
             }
             for change in changes
         ],
     )
+
+
+def _told(change: Change) -> dict[str, int | UUID | None]:
+    """Return the columns that most changes leave empty."""
+    seen, ends = change.seen, change.ends
+    return {
+        "scope": None if seen is None else seen.scope,
+        "sensitivity": None if seen is None else seen.sensitivity,
+        "raised_to": None if seen is None else seen.raised_to,
+        "source": None if ends is None else ends[0],
+        "target": None if ends is None else ends[1],
+    }

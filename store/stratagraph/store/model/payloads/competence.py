@@ -24,9 +24,9 @@ class RecipeStep(Part):
 
 
 class Performance(Part):
-    success_count: Count | None = Field(default=None, description="Number of executions that succeeded.")
-    failure_count: Count | None = Field(default=None, description="Number of executions that failed.")
-    success_rate: Share | None = Field(default=None, description="Share of executions that succeeded.")
+    success_count: Count | None = Field(default=None, description="Number of executions that succeeded, from 0.")
+    failure_count: Count | None = Field(default=None, description="Number of executions that failed, from 0.")
+    success_rate: Share | None = Field(default=None, description="Share of executions that succeeded, from 0 to 1.")
     avg_latency_ms: Latency | None = Field(default=None, description="Mean duration in milliseconds.")
     last_used_at: Instant | None = Field(default=None, description="Instant of the last execution.")
 

@@ -6,7 +6,7 @@ Service, Database, Tool, Task, Incident, Document, URL, Concept, Event, Other.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -28,6 +28,13 @@ class Identifier(Part):
 
 
 class EntityPayload(Payload):
+    NULLABLE: ClassVar[tuple[str, ...]] = (
+        "primary_type",
+        "types",
+        "aliases",
+        "identifiers",
+        "summary",
+    )  # of a revision
     kind: Literal["entity"]
     canonical_name: Name = Field(description="The name by which it is shown.")
     primary_type: str | None = Field(

@@ -15,8 +15,8 @@ COMPOSED_PLAN = "composed:"  # begins the id of a composed plan; its parts follo
 
 
 class StepMetrics(Part):
-    execution_count: Count | None = Field(default=None, description="Number of executions.")
-    failure_count: Count | None = Field(default=None, description="Number of executions that failed.")
+    execution_count: Count | None = Field(default=None, description="Number of executions, from 0.")
+    failure_count: Count | None = Field(default=None, description="Number of executions that failed, from 0.")
 
 
 class PlanNode(Part):
@@ -38,8 +38,8 @@ class PlanEdge(Part):
 
 class PlanMetrics(Part):
     avg_latency_ms: Latency | None = Field(default=None, description="Mean duration in milliseconds.")
-    failure_rate: Share | None = Field(default=None, description="Share of executions that failed.")
-    execution_count: Count | None = Field(default=None, description="Number of executions.")
+    failure_rate: Share | None = Field(default=None, description="Share of executions that failed, from 0 to 1.")
+    execution_count: Count | None = Field(default=None, description="Number of executions, from 0.")
     last_executed_at: Instant | None = Field(default=None, description="Instant of the last execution.")
 
 

@@ -34,7 +34,9 @@ class WorkingPayload(_WorkingFields):
 
 
 class WorkingUpdate(_WorkingFields):
-    """The fields of a working payload that an update sets; those that it leaves out stay as they are."""
+    """The fields of a working payload that an update sets; those that it leaves out stay, and a null removes one."""
+
+    NULLABLE: ClassVar[tuple[str, ...]] = ("active_constraints", "next_actions", "open_questions", "context_summary")
 
     state: State | None = Field(
         default=None, description="State of the task; the first update of a thread must name it."
