@@ -104,7 +104,7 @@ class EventStreams:
             yield _event(orjson.dumps(accepted)) + _COMPLETE
             return
         yield _HEARTBEAT  # at once, so that the client learns that it is subscribed
-        delivery = Delivery(self._services, self._admission, credential.party, accepted)
+        delivery = Delivery(self._services, self._admission, credential.party, accepted, self._subscriptions)
         stopped = asyncio.ensure_future(self._stopping.wait())
         invalid = asyncio.ensure_future(until_invalid(self._authentication, header, credential))
         async with aclosing(delivery.batches()) as batches:

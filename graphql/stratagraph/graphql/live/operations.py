@@ -29,7 +29,7 @@ from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import Schema
 from stratagraph.graphql.telemetry import record_operation
 from stratagraph.graphql.variable_bounds import check_variables, declared_variables
-from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.errors import StoreUnavailable, StratagraphError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +70,18 @@ class Subscription:
         self.sameness = sameness
 
     async def execute(self, change: object, context: Context) -> dict[str, Any]:
-        """Return the payload that the subscription's document makes of a change."""
+        """Return the payload that the subscription's document makes of a change.
+
+        Raises StoreUnavailable, where a field could not be read: the change is then rendered again later.
+        """
         executor = self._executor.build_per_event_executor(change)
         executor.context_value = context
         found = execute_subscription_event(executor)
-        return payload_of(await found if inspect.isawaitable(found) else found)
+        result = await found if inspect.isawaitable(found) else found
+        for error in result.errors or ():
+            if isinstance(error.original_error, StoreUnavailable):
+                raise error.original_error
+        return payload_of(result)
 
 
 def payload_of(result: ExecutionResult | PreExecutionError | Any) -> dict[str, Any]:

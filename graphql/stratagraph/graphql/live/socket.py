@@ -246,7 +246,10 @@ class _Connection:
             with sockets.subscriptions.held(credential.party):
                 accepted = await accept(sockets.schema, request, context)
                 if isinstance(accepted, Subscription):
-                    await self._deliver(id_, Delivery(sockets.services, sockets.admission, credential.party, accepted))
+                    delivery = Delivery(
+                        sockets.services, sockets.admission, credential.party, accepted, sockets.subscriptions
+                    )
+                    await self._deliver(id_, delivery)
                     return
         except Refused as refused:
             await self._send_error(id_, refused)
