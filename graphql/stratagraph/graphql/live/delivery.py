@@ -12,7 +12,7 @@ import orjson
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.courtesy import give_way
-from stratagraph.graphql.live.operations import Subscription
+from stratagraph.graphql.live.operations import AcceptedSubscription
 from stratagraph.graphql.live.sessions import OpenSubscriptions
 from stratagraph.graphql.services import Services
 from stratagraph.graphql.types.changes import Change
@@ -43,7 +43,7 @@ class Delivery:
         services: Services,
         admission: Admission,
         party: str,
-        subscription: Subscription,
+        subscription: AcceptedSubscription,
         opened: OpenSubscriptions,
     ) -> None:
         self._services = services

@@ -22,7 +22,7 @@ from stratagraph.graphql.context import Context
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.live.delivery import Delivery
-from stratagraph.graphql.live.operations import Refused, Request, Subscription, accept
+from stratagraph.graphql.live.operations import AcceptedSubscription, Refused, Request, accept
 from stratagraph.graphql.live.sessions import OpenSubscriptions, is_own_origin, never, until_invalid
 from stratagraph.graphql.request_body import read_request
 from stratagraph.graphql.schema import Schema
@@ -97,10 +97,10 @@ class EventStreams:
             await _send_until_gone(parts, receive, send)
 
     async def _parts(
-        self, accepted: Subscription | Mapping[str, Any], credential: Credential, header: str | None
+        self, accepted: AcceptedSubscription | Mapping[str, Any], credential: Credential, header: str | None
     ) -> AsyncIterator[bytes]:
         """Yield the parts of the body."""
-        if not isinstance(accepted, Subscription):
+        if not isinstance(accepted, AcceptedSubscription):
             yield _event(orjson.dumps(accepted)) + _COMPLETE
             return
         yield _HEARTBEAT  # at once, so that the client learns that it is subscribed

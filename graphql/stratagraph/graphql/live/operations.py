@@ -57,7 +57,7 @@ class Refused(Exception):
         return cls([GraphQLError(error.message, original_error=error)])
 
 
-class Subscription:
+class AcceptedSubscription:
     """A subscription that was accepted. `points` is the cost of each change that is rendered for it.
 
     `sameness` is equal for those to which the same changes look the same: of one trust, document and variables.
@@ -94,7 +94,7 @@ def payload_of(result: ExecutionResult | PreExecutionError | Any) -> dict[str, A
     return payload
 
 
-async def accept(schema: Schema, request: Request, context: Context) -> Subscription | dict[str, Any]:
+async def accept(schema: Schema, request: Request, context: Context) -> AcceptedSubscription | dict[str, Any]:
     """Check an operation and begin it: a subscription is returned; of any other, its payload. Raises Refused."""
     try:
         document = schema.documents.parsed(request.document)
@@ -142,7 +142,7 @@ async def accept(schema: Schema, request: Request, context: Context) -> Subscrip
         orjson.dumps(variables, option=orjson.OPT_SORT_KEYS),
     )
     assert isinstance(executor, SlicedExecution)
-    return Subscription(executor, source, points - OPERATION - SUBSCRIPTION, sameness)
+    return AcceptedSubscription(executor, source, points - OPERATION - SUBSCRIPTION, sameness)
 
 
 async def _executed(schema: Schema, request: Request, context: Context) -> dict[str, Any]:
