@@ -16,6 +16,7 @@ from fix_live import (
     CHANGED,
     PAGE,
     PROTOCOL,
+    Stream,
     note,
     peers,
     position_of,
@@ -238,7 +239,9 @@ async def test_silence_has_heartbeats_with_the_position(quick: Service) -> None:
         for _ in range(4):
             event = await sse.event()
             assert event is not None
-            assert event.name == ""
+            assert (event.name, event.data) == ("", None)
+        assert event is not None
+        silent = event.id
         while True:
             ping = json.loads(await ws.connection.recv())
             assert ping["type"] == "ping"
@@ -247,8 +250,9 @@ async def test_silence_has_heartbeats_with_the_position(quick: Service) -> None:
     async with httpx.AsyncClient() as http:
         client = Client(http, quick.url)
         id_ = await note(client, "after the ping")
-        page = (await client.data(PAGE, after=ping["payload"]["positions"]["one"], first=5))["changes"]["nodes"]
-        assert [one["recordId"] for one in page] == [id_]
+        for position in (ping["payload"]["positions"]["one"], silent):
+            page = (await client.data(PAGE, after=position, first=5))["changes"]["nodes"]
+            assert [one["recordId"] for one in page] == [id_]
 
 
 async def test_a_revoked_key_ends_its_streams_and_others_go_on(database_url: str, tmp_path: Path) -> None:
@@ -363,8 +367,17 @@ async def test_every_process_sends_what_another_one_wrote_and_kills_lose_nothing
 
 
 @pytest.mark.parametrize("kind", ["ws", "sse"])
-async def test_clients_of_npm_follow_changes(client: Client, peers: Path, kind: str) -> None:
-    begin = await position_of(client)
+async def test_clients_of_npm_follow_changes(quick: Service, peers: Path, kind: str) -> None:
+    assert quick.url is not None
+    async with httpx.AsyncClient(timeout=30) as http:
+        client = Client(http, quick.url)
+        begin = await position_of(client)
+        async with stream(quick.url, after=begin) as beating:
+            await check_peer(client, peers, kind, begin, beating)
+
+
+async def check_peer(client: Client, peers: Path, kind: str, begin: str, beating: Stream) -> None:
+    """Have a client follow what was written, heartbeats, and what is written then."""
     ids = [await note(client, f"note {number}") for number in range(3)]
     process = await asyncio.create_subprocess_exec(
         *("node", "follow.mjs", kind, f"{client.url}/graphql", "", begin, "4"),
@@ -375,6 +388,10 @@ async def test_clients_of_npm_follow_changes(client: Client, peers: Path, kind: 
     assert process.stdout is not None
     async with asyncio.timeout(60):
         lines = [await process.stdout.readline() for _ in ids]
+        while (await beating.change())["recordId"] != ids[-1]:
+            pass
+        for _ in range(3):
+            await beating.event()
         ids.append(await note(client, "while it listens"))
         out, err = await process.communicate()
     results = [json.loads(line) for line in [*lines, *out.splitlines()]]

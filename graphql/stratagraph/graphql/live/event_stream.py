@@ -123,7 +123,8 @@ class EventStreams:
                         yield _failed(error) + _COMPLETE
                         return
                     if not following.done():
-                        yield _HEARTBEAT
+                        position = delivery.position  # as an id without data, which a client only remembers
+                        yield _HEARTBEAT if position is None else b":\nid: %s\n\n" % position.encode()
                         continue
                     try:
                         events = following.result()
