@@ -211,13 +211,13 @@ class Edited:
 
     def add_required_argument(self) -> str:
         _, where, _, item = self._item(*FIELDS)
-        item.arguments["extra"] = Item("Int!")
-        return f"{where}(extra:)"
+        item.arguments["addedItem"] = Item("Int!")
+        return f"{where}(addedItem:)"
 
     def add_required_input(self) -> str:
         name = self._type(lambda one: one.keyword == "input" and not one.one_of)
-        self.types[name].items["extra"] = Item("[String!]!")
-        return f"{name}.extra"
+        self.types[name].items["addedItem"] = Item("[String!]!")
+        return f"{name}.addedItem"
 
     def take_exactly_one(self) -> str:
         name = self._type(lambda one: one.keyword == "input" and not one.one_of)
@@ -244,18 +244,18 @@ class Edited:
 
     def add_field(self) -> str:
         name = self._type(lambda one: one.keyword == "type")
-        self.types[name].items["extra"] = Item("Int!")
-        return f"{name}.extra"
+        self.types[name].items["addedItem"] = Item("Int!")
+        return f"{name}.addedItem"
 
     def add_optional_argument(self) -> str:
         _, where, _, item = self._item(*FIELDS)
-        item.arguments["extra"] = Item("[ID!]")
-        return f"{where}(extra:)"
+        item.arguments["addedItem"] = Item("[ID!]")
+        return f"{where}(addedItem:)"
 
     def add_optional_input(self) -> str:
         name = self._type(lambda one: one.keyword == "input")
-        self.types[name].items["extra"] = Item("Float")
-        return f"{name}.extra"
+        self.types[name].items["addedItem"] = Item("Float")
+        return f"{name}.addedItem"
 
     def add_value(self) -> str:
         name = self._type(lambda one: one.keyword == "enum")
