@@ -98,6 +98,7 @@ def answer() -> Retrieved:
         mirror_lag_seconds=None,
         vector_fallback=None,
         rendering=None,
+        citations=(),
         nothing_known=False,
         times=(),
         at=None,

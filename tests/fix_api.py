@@ -5,6 +5,7 @@ from __future__ import annotations
 from fix_memory import Memory
 
 from stratagraph.graphql.services import HealthReport, Services
+from stratagraph.memory.changes.service import Changes
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
@@ -31,6 +32,7 @@ def services_of(memory: Memory, engines: Engines | None = None) -> Services:
         lessons=memory.lessons,
         measures=Measures(memory.database, memory.directory, None),
         runs=ConsolidationRuns(memory.database, memory.directory, memory.clock),
+        changes=Changes(memory.database, memory.directory, memory.clock),
         health=_health,
         version="test",
     )

@@ -42,6 +42,7 @@ class EmbeddingServer(Endpoint):
     texts: list[str] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
+    traces: list[str | None] = field(default_factory=list)  # the header traceparent of each request
     requests: int = 0
 
     async def answer(self, headers: dict[str, str], body: dict[str, Any]) -> Reply:
@@ -49,6 +50,7 @@ class EmbeddingServer(Endpoint):
         self.texts += body["input"]
         self.models.append(body["model"])
         self.keys.append(headers.get("authorization"))
+        self.traces.append(headers.get("traceparent"))
         replaced = self.fault(body["input"]) if self.fault is not None else None
         if replaced is not None:
             await asyncio.sleep(replaced.after_s)

@@ -75,6 +75,16 @@ def set_back(url: str) -> None:
         connection.execute(
             "CREATE INDEX record_slot_ix ON record (tenant, scope, sensitivity, slot_key) WHERE type = 4"
         )
+        connection.execute(
+            "DO $do$ BEGIN EXECUTE (SELECT format('SET LOCAL ROLE %I', pg_get_userbyid(relowner)) FROM pg_class"
+            " WHERE oid = 'sync_log'::regclass); END $do$"
+        )
+        connection.execute(
+            "ALTER TABLE sync_log DROP COLUMN scope, DROP COLUMN sensitivity, DROP COLUMN raised_to,"
+            " DROP COLUMN source, DROP COLUMN target, DROP CONSTRAINT sync_log_kind_ck,"
+            " ADD CONSTRAINT sync_log_kind_ck CHECK (kind IN (1, 2))"
+        )
+        connection.execute("RESET ROLE")
         connection.execute("UPDATE alembic_version SET version_num = '0060'")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -51,6 +52,14 @@ TEXTS = [
     "user:u", "e@example.org", "http://[", "artifact:sha256:00", "sha256:" + "0" * 64, "2026-01-01", "a:b", "_", "-",
     "tsquery & | !", "<->", "(", "a\u0301" * 200, "٣", "Ⅷ", "ǅ", "ﬁ",
 ]  # fmt: skip
+# Values of answers that are those of arguments, by the names of both.
+GIVEN_BACK = {
+    "retrievalId": "retrievalId",
+    "playbookId": "playbookId",
+    "endCursor": "after",
+    "sequence": "atLeastSequence",
+    "position": "after",
+}
 NUMBERS = [0, 1, -1, 2, 5, 25, 100, 101, 1_000, 2**31 - 1, 2**31, -(2**31), 2**53, 2**63, 10**30, 10**300]
 FLOATS = [0.0, -0.0, 0.5, 1.0, 1.5, -1.0, 1e-320, 1e308, -1e308, 3600.0, 0.1]
 INSTANTS = [
@@ -96,19 +105,33 @@ PROPOSED = {"plan_id": "PLAN_GRAPH", "canonical_name": "ENTITY", "skill_name": "
 
 @dataclass
 class Fuzz:
-    """A source of random requests. `ids` are those of records; the test adds the ones that answers name."""
+    """A source of random requests. `ids` are those of records, `known` other values by argument: from answers."""
 
     schema: GraphQLSchema
     random: Random
     ids: list[str] = field(default_factory=list)
+    known: dict[str, list[str]] = field(default_factory=dict)
     wildness: float = 0.0
 
     def _is_wild(self) -> bool:
         return self.random.random() < self.wildness
 
+    def calm(self) -> None:
+        """Choose anew how many values of the next request are wild."""
+        self.wildness = self.random.choice(WILDNESS)
+
+    def learn(self, answer: Any) -> None:
+        """Remember the newest ids and other values of an answer for later requests."""
+        for key, item in _texts(answer):
+            if key in ("id", "candidateId"):
+                self.ids.append(item)
+            elif key in GIVEN_BACK:
+                self.known.setdefault(GIVEN_BACK[key], []).append(item)
+        self.ids[:-60] = []
+
     def request(self) -> tuple[bool, str, bytes]:
         """Return whether the request is a mutation, the name of its field, and a body."""
-        self.wildness = self.random.choice(WILDNESS)
+        self.calm()
         is_mutation = self.random.random() < 0.6
         root = self.schema.mutation_type if is_mutation else self.schema.query_type
         assert root is not None
@@ -122,13 +145,17 @@ class Fuzz:
                 continue
             declared.append(f"${argument}: {definition.type}")
             given.append(f"{argument}: ${argument}")
-            variables[argument] = self._capture(name, self.value(argument, definition))
+            variables[argument] = self.argument(name, argument, definition)
         head = "mutation" if is_mutation else "query"
         head += f"({', '.join(declared)})" if declared else ""
         field_text = name + (f"({', '.join(given)})" if given else "")
         document = f"{head} {{ {field_text} {self.selection(get_named_type(made.type), 2)} }}"
         body = json.dumps({"query": document, "variables": variables})
         return self._spoilt(body.encode()) if self.random.random() < 0.02 else body.encode()
+
+    def argument(self, name: str, argument: str, definition: GraphQLArgument) -> Any:
+        """Return a value of an argument of the field `name`."""
+        return self._capture(name, self.value(argument, definition))
 
     def _spoilt(self, body: bytes) -> bytes:
         """Return the body with a few bytes changed, cut off or repeated."""
@@ -196,6 +223,8 @@ class Fuzz:
         """Return a value of a field or argument: plausible, wild, or rarely of another type."""
         if self._is_wild():
             return self.json(1) if self.random.random() < 0.2 else self._of(definition.type)
+        if self.known.get(name) and self.random.random() < 0.7:
+            return self.random.choice(self.known[name][-5:])
         if name == "payload":
             return self.changed(self.random.choice(CONTENTS)[1])
         return self.random.choice(PLAUSIBLE[name]) if name in PLAUSIBLE else self._of(definition.type)
@@ -208,6 +237,9 @@ class Fuzz:
             return [self._of(type_.of_type) for _ in range(self.random.choice(lengths))]
         if isinstance(type_, GraphQLEnumType):
             return self.random.choice(list(type_.values))
+        if isinstance(type_, GraphQLInputObjectType) and type_.is_one_of:
+            chosen = self.random.sample(list(type_.fields), self.random.choice([0, 1, 2]) if self._is_wild() else 1)
+            return {name: self.value(name, type_.fields[name]) for name in chosen}
         if isinstance(type_, GraphQLInputObjectType):
             return {
                 name: self.value(name, one)
@@ -230,7 +262,8 @@ class Fuzz:
             "DateTime": INSTANTS[:2],
         }
         wild: dict[str, list[Any]] = {"Int": NUMBERS, "Float": [*FLOATS, *NUMBERS], "DateTime": INSTANTS}
-        return self.random.choice(wild.get(name, calm[name]) if self._is_wild() else calm[name])
+        values = calm.get(name) or ["a"]
+        return self.random.choice(wild.get(name, values) if self._is_wild() else values)
 
     def _text(self) -> str:
         if not self._is_wild():
@@ -256,3 +289,16 @@ class Fuzz:
         if kind in values:
             return choose(values[kind])  # type: ignore[arg-type]
         return choose(self.ids) if kind == "id" and self.ids else self._text()
+
+
+def _texts(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts in an answer with their keys."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, str):
+                yield key, item
+            else:
+                yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

@@ -62,7 +62,7 @@ async def test_an_unknown_record_is_not_found_and_an_argument_out_of_bounds_is_n
         ("explainPath(from: $id, to: $id)", "to"),
         ('explainPath(from: $id, to: "x")', "to"),
         ("impact(id: $id, hops: 7)", "hops"),
-        ('expand(id: $id, loadedIds: ["x"])', "loadedIds"),
+        ('expand(id: $id, loadedIds: ["x"])', "loadedIds.0"),
         ("relatedEntities(id: $id, first: 101)", "first"),
         ('relatedEntities(id: $id, atLeastSequence: "7")', "atLeastSequence"),
         ("plansContaining(ops: [])", "ops"),
@@ -74,7 +74,7 @@ async def test_an_unknown_record_is_not_found_and_an_argument_out_of_bounds_is_n
             "__typename": "InvalidInput",
             "code": "INVALID_INPUT",
             "retryable": False,
-            "path": [path],
+            "path": path.split("."),
         }
 
 

@@ -103,6 +103,7 @@ async def test_an_instant_in_the_future_or_without_an_offset_is_refused(client: 
     refused = (await client.data(RETRIEVE, input={"taskDescriptor": "hello", "asOf": tomorrow}))["retrieveGraph"]
     assert (refused["code"], refused["path"]) == ("INVALID_INPUT", ["asOf"])
     answer = await client(RECORD, id=kept["id"], asOf=tomorrow)
-    assert answer["errors"][0]["extensions"] == {"code": "INVALID_INPUT", "retryable": False, "path": ["asOf"]}
+    error = answer["errors"][0]["extensions"]
+    assert (error["code"], error["retryable"], error["path"]) == ("INVALID_INPUT", False, ["asOf"])
     naive = await client(RECORD, id=kept["id"], asOf="2026-01-01T00:00:00")
     assert "no UTC offset" in naive["errors"][0]["message"]

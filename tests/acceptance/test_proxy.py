@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -13,11 +14,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from fix_memory import until
 from fix_service import Service, run_command, running
+from websockets.asyncio.client import connect
+from websockets.typing import Subprotocol
 
 from stratagraph.graphql.app import MAX_BODY_BYTES
 from stratagraph.service.settings import Settings
@@ -111,6 +115,41 @@ def proxy(behind: Service, tmp_path: Path) -> Iterator[Proxy]:
         process.wait(timeout=30)
 
 
+async def check_streams(
+    client: httpx.AsyncClient, url: str, token: dict[str, str], trusted: ssl.SSLContext, write: dict[str, Any]
+) -> None:
+    """Follow changes through the proxy over both protocols, each of which sends a change at once."""
+    following = {"query": "subscription { changed { record { name } } }"}
+    events = token | {"Accept": "text/event-stream"}
+    async with (
+        connect(
+            url.replace("https", "wss", 1),
+            ssl=trusted,
+            subprotocols=[Subprotocol("graphql-transport-ws")],
+            additional_headers=token,
+        ) as ws,
+        client.stream("POST", url, json=following, headers=events) as stream,
+    ):
+        await ws.send(json.dumps({"type": "connection_init"}))
+        assert json.loads(await ws.recv()) == {"type": "connection_ack"}
+        await ws.send(json.dumps({"type": "subscribe", "id": "1", "payload": following}))
+        lines = stream.aiter_lines()
+
+        async def from_stream() -> None:
+            while "seen through the proxy" not in await anext(lines):
+                pass
+
+        async def from_socket() -> None:
+            while "seen through the proxy" not in str(await ws.recv()):
+                pass
+
+        async with asyncio.timeout(30):
+            receiving = asyncio.gather(from_stream(), from_socket())
+            while not receiving.done():  # they begin at some time
+                await client.post(url, json=write, headers=token)
+            await receiving
+
+
 async def test_the_api_is_served_over_tls_to_callers_with_a_credential_only(behind: Service, proxy: Proxy) -> None:
     status, out, err = await run_command(
         "token", "create", "agent", "--access", "write", "--scope", "*", "--json", env=behind.environment
@@ -144,6 +183,7 @@ async def test_the_api_is_served_over_tls_to_callers_with_a_credential_only(behi
         large = await client.post(f"{proxy.https}/graphql", content=bytes(MAX_BODY_BYTES + 1), headers=token)
         assert large.status_code == 413
 
+        await check_streams(client, f"{proxy.https}/graphql", token, trusted, body)
         for path in ("/", "/livez", "/readyz", "/healthz", "/metrics", "/graphiql", "/static/start.js"):
             assert (await client.get(f"{proxy.https}{path}", headers=token)).status_code == 404, path
         await client.get(f"{proxy.https}/graphql", params={"query": "{ secretive }"}, headers=token)

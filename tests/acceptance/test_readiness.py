@@ -120,7 +120,8 @@ async def test_a_service_that_is_started_before_its_postgres_waits_for_it_and_sa
         assert (health.status_code, [one["name"] for one in health.json()["checks"]]) == (503, ["database"])
         refused = await http.post(f"{url}/graphql", json={"query": "{ __typename }"})
         extensions = refused.json()["errors"][0]["extensions"]
-        assert (refused.status_code, extensions) == (503, {"code": "UNAVAILABLE", "retryable": True})
+        said = (refused.status_code, extensions["code"], extensions["retryable"], extensions["retryAfter"])
+        assert said == (503, "UNAVAILABLE", True, 1.0)
         assert await value(http, url, "stratagraph_ready") == 0
         assert await value(http, url, "stratagraph_up", part="database") == 0
         (waits,) = [one for one in events(log) if one["event"] == "waiting for the database"]

@@ -97,8 +97,15 @@ async def test_each_operation_is_a_span_with_its_transactions_and_without_conten
     assert [value.string_value for value in attributes[1]["stratagraph.error_codes"].array_value.values] == [
         "INVALID_INPUT"
     ]
-    transactions = [span for span in spans if span not in roots]
-    of_first = [span for span in transactions if span.parent_span_id == roots[0].span_id]
+    memories = [span for span in spans if span.name == "upsert_memory"]
+    assert [span.parent_span_id for span in memories] == [root.span_id for root in roots[:2]]
+    shown = [{one.key: one.value for one in span.attributes} for span in memories]
+    assert [one["gen_ai.operation.name"].string_value for one in shown] == ["upsert_memory"] * 2
+    assert [one["gen_ai.memory.record.count"].int_value for one in shown] == [1, 1]
+    assert ["error.type" in one for one in shown] == [False, True]
+    assert shown[1]["error.type"].string_value == "INVALID_INPUT"
+    transactions = [span for span in spans if span not in roots and span not in memories]
+    of_first = [span for span in transactions if span.parent_span_id == memories[0].span_id]
     assert {"transaction write", "transaction read"} <= {span.name for span in of_first}
     for span in transactions:
         assert span.start_time_unix_nano <= span.end_time_unix_nano

@@ -15,7 +15,7 @@ from uuid import UUID
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)")
 # What depends on timing, or is a token without an order. `at` is the end of an erasure by the clock.
-_TOKENS = ("sequence", "freshness", "digest", "salt", "targetHash", "retrievalId", "seconds")
+_TOKENS = ("sequence", "freshness", "digest", "salt", "targetHash", "retrievalId", "playbookId", "seconds")
 
 
 def plain(answer: Any) -> Any:

@@ -16,6 +16,7 @@ from graphql import (
     GraphQLSchema,
     GraphQLUnionType,
     get_named_type,
+    is_leaf_type,
     is_required_argument,
 )
 from noninterference.steps import LEVELS, NAMES, OPS, WORDS, Sight
@@ -25,7 +26,8 @@ from stratagraph.store.records.listing import ListOrder
 
 Json = dict[str, Any]
 THREADS = ("t", "w")  # of the steps; the second has a working state
-EXEMPT = {"health"}  # of the service, not of the memories
+FEW = 4  # fields of a type that is selected without a fragment, of which a document has a limited number
+EXEMPT = {"health", "changes"}  # of the service, not of the memories; followed in test_changes.py
 # Questions that follow relations, so that the mirror may answer them.
 GRAPH = ("retrieveGraph", "explainPath", "impact", "relatedEntities", "expand")
 
@@ -63,8 +65,13 @@ def _selection(type_: GraphQLNamedType, fragments: dict[str, str]) -> str:
         return f"{{ __typename {spreads} }}"
     if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
         return ""
+    if len(type_.fields) <= FEW and all(is_leaf_type(get_named_type(one.type)) for one in type_.fields.values()):
+        return f"{{ {' '.join(type_.fields)} }}"
+    if fragments.get(type_.name) == "":  # within itself: its leaves only
+        leaves = [name for name, field in type_.fields.items() if is_leaf_type(get_named_type(field.type))]
+        return f"{{ {' '.join(name for name in leaves if not type_.fields[name].args)} }}"
     if type_.name not in fragments:
-        fragments[type_.name] = ""  # before its fields, so that a type in itself is selected once
+        fragments[type_.name] = ""
         own = " ".join(
             f"{name} {_selection(get_named_type(field.type), fragments)}"
             for name, field in type_.fields.items()
@@ -167,6 +174,7 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
             for scope, limit in ((None, 50), (None, 1), ("project:a", 50))
         ],
         "metrics": [{}],
+        "revisionRules": [{}],
         "recentFailures": [{}, {"limit": 1}, {"scope": "project:b"}],
         "explainPath": [{"from": start, "to": end, "k": 5, "maxHops": 4} for start, end in pairs]
         + [{"from": start, "to": end, name: at} for start, end in pairs for at in past for name in ("asOf", "validAt")]
@@ -235,6 +243,8 @@ def _retrievals(sight: Sight, past: Sequence[str]) -> list[Json]:
     asked += [{"taskDescriptor": tasks[0], "asOf": at, **limits[0]} for at in past]
     asked.append({"taskDescriptor": tasks[1], "maxSensitivity": LEVELS[0], **limits[0]})
     asked.append({"taskDescriptor": tasks[1], "memoryTypes": ["COMPETENCE", "PLAN_GRAPH"], **limits[0]})
+    asked.append({"taskDescriptor": tasks[0], "hopTypes": [["ENTITY"], ["SEMANTIC", "EPISODIC"]], **limits[0]})
+    asked.append({"taskDescriptor": tasks[1], "citationStyle": "NUMBER", **limits[0]})
     asked.append({"taskDescriptor": tasks[0], "scopes": ["project:a"], **limits[0]})
     asked.append({"taskDescriptor": tasks[0], "scopes": ["project:b"], **limits[0]})
     return [{"input": one} for one in asked]

@@ -60,6 +60,10 @@ ARGUMENTS: Mapping[str, Callable[[Asking], Any]] = {
     "nodeLimit": lambda by: by.rng.choice([1, 2, 5, 25, 1000]),
     "edgeLimit": lambda by: by.rng.choice([0, 1, 3, 100, 5000]),
     "maxHops": lambda by: by.rng.choice([0, 1, 2, 3, 6]),
+    "hopTypes": lambda by: [
+        by.rng.sample([one.name for one in MemoryType], by.rng.randint(0, 3)) for _ in range(by.rng.randint(0, 2))
+    ],
+    "citationStyle": lambda by: by.rng.choice(["RECORD_ID", "NUMBER"]),
     "context": lambda by: {by.rng.choice(["env", "os"]): by.rng.choice(["prod", "linux", HIDDEN])},
     "asOf": Asking.instant,
     "validAt": Asking.instant,

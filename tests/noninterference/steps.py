@@ -195,8 +195,11 @@ _WHO = ("caller", "caller", "colleague", "hidden", "hidden", "hidden")
 CAPTURES = ("observe", "turn", "event", "tool", "outcome", "working", "entity", "skill", "plan")
 REVISIONS = {
     "supersede": "supersede",
+    "amend": "amend",
     "rename": "supersede",
     "fork": "fork",
+    "supersede_typed": "supersedeRecord",
+    "fork_typed": "forkRecord",
     "contest": "contest",
     "resolve": "resolveContest",
     "retract": "retract",
@@ -219,10 +222,14 @@ FIELDS = {
     **dict.fromkeys(CAPTURES, "captureMemory"),
     **REVISIONS,
     "batch": "captureMemories",
+    "remember": "remember",
+    "remember_all": "rememberAll",
     "retry": "retryCapture",
     "drop": "dropCapture",
     "predicate": "setPredicate",
     "report": "reportOutcome",
+    "report_batch": "reportOutcomes",
+    "revise_batch": "reviseRecords",
     "learn": "learnLesson",
     "credit": "creditLessons",
     "retire_lessons": "retireLessons",
@@ -293,18 +300,23 @@ def _revisions(rng: random.Random, kind: str | None = None) -> Step:
 def _other(rng: random.Random, kind: str | None = None) -> Step:
     kind = kind or rng.choice(
         [
-            *("batch", "retry", "drop", "predicate", "report", "import"),
+            *("batch", "retry", "drop", "predicate", "report", "report_batch", "revise_batch", "import"),
+            *("remember", "remember_all"),
             *("erase_entity", "erase_scope", "erase_tenant", *RUNS),
             *("learn", "learn", "learn", "learn", "credit", "retire_lessons"),
         ]
     )
     step = {"kind": kind, "on": rng.randint(0, 40), "words": rng.choices((*NAMES, *WORDS), k=2)}
+    if kind in ("remember", "remember_all"):
+        step |= {"place": rng.randint(0, 40), "refers": (rng.choice(["seen", "hidden"]), rng.randint(0, 40))}
     if kind == "batch":
         step["items"] = [{"place": rng.randint(0, 40), **_captures(rng)} for _ in range(rng.randint(1, 3))]
     if kind == "learn":
         step |= {"task": rng.choice(WORDS), "verified": rng.random() < 0.3, "raised": rng.random() < 0.2}
     if kind == "predicate":
         step |= {"predicate": rng.choice(["lives_in", "knows"]), "single": rng.random() < 0.5}
-    if kind == "report":
+    if kind == "revise_batch":
+        step["items"] = [_revisions(rng, rng.choice(["amend", "supersede", "pin", "reinforce"])) for _ in range(2)]
+    if kind in ("report", "report_batch"):
         step |= {"outcome": rng.choice(["SUCCESS", "SUCCESS", "FAILURE", "PARTIAL"]), "used": rng.randint(0, 3)}
     return step

@@ -256,9 +256,8 @@ class Store:
         Retries, predicates, reports, credits and runs concern what the caller sees, and so does the retirement of
         lessons of all levels; an import has no sensitivity, only a scope of its own.
         """
-        return kind not in ("retry", "drop", "predicate", "report", *RUNS, "credit", "retire_lessons") and (
-            kind != "import" or self.sight.scopes is not None
-        )
+        of_seen = ("retry", "drop", "predicate", "report", "report_batch", *RUNS, "credit", "retire_lessons")
+        return kind not in of_seen and (kind != "import" or self.sight.scopes is not None)
 
     async def _take(self, number: int, step: Step, *, named: bool) -> Any:
         who, kind = step["who"], step["kind"]
@@ -269,8 +268,8 @@ class Store:
         if kind in REVISIONS:
             # A colleague may revise what the caller sees, who may then read the words of the revision.
             given = {"input": self._revision(number, step, HIDDEN if who == "hidden" else "", named=named)}
-        elif kind == "batch":
-            given = {"input": {"items": [self._capture(item | {"who": who}) for item in step["items"]]}}
+        elif kind in ("batch", "revise_batch"):
+            given = {"input": {"items": self._items(number, step)}}
         elif kind in CAPTURES:
             given = {"input": self._capture(step, number)}
         elif kind in RUNS:
@@ -280,7 +279,7 @@ class Store:
         elif kind in ("learn", "credit", "retire_lessons"):
             given = {"input": await self._about_lessons(step, trust)}
         else:
-            given = await self._other(step, trust)
+            given = self._typed(step) or await self._other(step, trust)
         answer = await self.bench.ask(trust, "Mutation", FIELDS[kind], given)
         self.outcomes.append((who, kind, answer["__typename"] + " " + answer.get("message", "")[:90]))
         if kind in ("merge", "merge_entities") and "record" in answer:
@@ -293,6 +292,17 @@ class Store:
             self.merged[who] += [UUID(id_) for id_ in given["input"]["recordIds"] if id_ != answer["record"]["id"]]
         self._note(who, answer)
         return answer
+
+    def _items(self, number: int, step: Step) -> list[Json]:
+        """Return the items of a batch of captures or revisions."""
+        common = {"who": step["who"], "aims": step["aims"]}
+        if step["kind"] == "batch":
+            return [self._capture(item | common) for item in step["items"]]
+        mark = HIDDEN if step["who"] == "hidden" else ""
+        return [
+            {REVISIONS[item["kind"]]: self._revision(number, item | common, mark, named=False)}
+            for item in step["items"]
+        ]
 
     def _trust(self, who: str) -> Trust:
         return {"caller": self.sight.caller, "colleague": self.sight.colleague, "hidden": everything}[who](self.tenant)
@@ -312,14 +322,10 @@ class Store:
                 return {"id": str(self._aimed(step["on"]) if step["aims"] and step["who"] == "caller" else id_)}
             case "predicate":
                 return {"input": {"name": step["predicate"], "singleValued": step["single"]}}
-            case "report":
-                asked = {"taskDescriptor": " ".join(step["words"]), "nodeLimit": 5}
-                found = await self.bench.ask(trust, "Query", "retrieveGraph", {"input": asked})
-                used = [node["record"]["id"] for node in found["nodes"]][: step["used"]]
-                if step["aims"] and step["who"] == "caller":
-                    used.append(str(self._aimed(step["on"])))
-                report = {"retrievalId": found["retrievalId"], "outcome": step["outcome"], "usedRecordIds": used}
-                return {"input": {**report, "latencyMs": 5.0}}
+            case "report" | "report_batch":
+                of_each = [[word] for word in step["words"]] if step["kind"] == "report_batch" else [step["words"]]
+                reports = [await self._report(step, trust, words) for words in of_each]
+                return {"input": {"items": reports} if step["kind"] == "report_batch" else reports[0]}
             case "erase_entity":
                 pool = self.hidden if step["who"] == "hidden" else self.seen
                 return {"input": {"entityId": str(_pick(pool, step["on"], "ENTITY")), "rationale": "asked for"}}
@@ -329,6 +335,34 @@ class Store:
                 tenant = "another" if step["who"] == "hidden" else self.tenant
                 return {"input": {"tenant": tenant, "rationale": "asked for"}}
         raise AssertionError(step)
+
+    def _typed(self, step: Step) -> Json:
+        """Return the argument of a capture with typed content, which refers to a record; empty for other steps."""
+        if step["kind"] not in ("remember", "remember_all"):
+            return {}
+        places = self._places(step["who"])
+        scope, level = places[step["place"] % len(places)]
+        mark = HIDDEN if step["who"] == "hidden" else REDACTED if Sensitivity[level] > self.sight.ceiling else ""
+        fact = {"subject": step["words"][0], "predicate": "knows", "object": f"{step['words'][1]} {mark}".strip()}
+        event = {"eventKind": "typed", "summary": f"{' '.join(step['words'])} {mark}", "threadId": "typed"}
+        given = {
+            "source": "test",
+            "memory": {"fact": fact} if step["on"] % 2 else {"event": event},
+            "context": {"references": [{"ref": str(self._evidence(step))}]},
+            "scope": scope,
+            "sensitivity": level,
+        }
+        return {"input": given if step["kind"] == "remember" else {"items": [given, given]}}
+
+    async def _report(self, step: Step, trust: Trust, words: Sequence[str]) -> Json:
+        """Return a report on a retrieval that is made for it."""
+        asked = {"taskDescriptor": " ".join(words), "nodeLimit": 5}
+        found = await self.bench.ask(trust, "Query", "retrieveGraph", {"input": asked})
+        used = [node["record"]["id"] for node in found["nodes"]][: step["used"]]
+        if step["aims"] and step["who"] == "caller":
+            used.append(str(self._aimed(step["on"])))
+        report = {"retrievalId": found["retrievalId"], "outcome": step["outcome"], "usedRecordIds": used}
+        return {**report, "latencyMs": 5.0}
 
     async def _run(self, step: Step, trust: Trust) -> UUID:
         """Return the id of a run that the author of the step sees; for the caller, sometimes a hidden id."""
@@ -343,7 +377,8 @@ class Store:
         records = answer.get("createdRecords") or answer.get("records") or []
         records = [*records, *([answer["lesson"]] if answer.get("lesson") else ())]
         for one in (*(answer.get("results") or ()), *(answer.get("captures") or ())):
-            records = [*records, *(one.get("createdRecords") or ()), *([one["record"]] if one.get("record") else ())]
+            records = [*records, *(one.get("createdRecords") or one.get("records") or ())]
+            records += [one["record"]] if one.get("record") else []
         made = [Made(UUID(one["id"]), one["type"]) for one in records if self._is_of_step(UUID(one["id"]))]
         (self.hidden if who == "hidden" else self.seen).extend(made)
         if who == "hidden":
@@ -447,12 +482,11 @@ class Store:
                     else {"evidence": [{"kind": "event", "ref": mark or "x"}]}
                 )
         match kind:
-            case "supersede":
+            case "supersede" | "amend":
                 fact = {"subject": "Alice Stone", "predicate": "lives_in", "object": f"{step['value']} {mark}".strip()}
-                given |= {
-                    "payload": {**fact, "validity": {"mode": "global"}},
-                    "evidence": [{"kind": "event", "ref": "x"}],
-                }
+                whole = {**fact, "validity": {"mode": "global"}}
+                given |= {"payload": whole} if kind == "supersede" else {"changes": {"object": fact["object"]}}
+                given["evidence"] = [{"kind": "event", "ref": "x"}]
             case "fork":
                 fact = {"subject": "Alice Stone", "predicate": "lives_in", "object": f"{step['value']} {mark}".strip()}
                 conditions = {"env": ["dev", "test", "prod"][step["by"] % 3]}
@@ -465,7 +499,17 @@ class Store:
                 given["amount"] = 0.2
             case "pin":
                 given["pinned"] = bool(step["on"] % 2)
-        return given
+        return given | self._typed_revision(step, mark)
+
+    def _typed_revision(self, step: Step, mark: str) -> Json:
+        """Return the typed payload and evidence of a revision that has them; nothing for another one."""
+        if step["kind"] not in ("supersede_typed", "fork_typed"):
+            return {}
+        fact = {"subject": "Alice Stone", "predicate": "lives_in", "object": f"{step['value']} {mark}".strip()}
+        evidence = [{"kind": "EVENT", "ref": str(_pick(self.seen, step["by"], ""))}]
+        if step["kind"] == "supersede_typed":
+            return {"replacement": {"fact": fact}, "evidence": evidence}
+        return {"variant": {"fact": fact}, "evidence": evidence, "conditions": {"env": "dev"}}
 
     async def _fail(self, number: int, step: Step, *, in_part: bool, with_hidden: bool) -> None:
         """Keep a failed request of two captures: two hidden ones or, with `in_part`, one that the caller sees."""

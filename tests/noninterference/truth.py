@@ -208,11 +208,27 @@ def wrong_in_absence(seen: Seen, id_: UUID, answer: Json, unknown: Json) -> Iter
 
 
 def _wrong_marks(seen: Seen, answer: Json, *, but: UUID | None = None) -> Iterator[str]:
-    """Yield the marks of records that are not current, apart from the messages that repeat words of the request."""
-    for number in sorted({int(one) for one in _CURRENT_MARK.findall(json.dumps(without_typed(answer)))}):
+    """Yield the marks of records that are not current, apart from the messages that repeat words of the request.
+
+    What a record is related to, and rests on, may be of the past: it is asked for by name.
+    """
+    for number in sorted(
+        {int(one) for one in _CURRENT_MARK.findall(json.dumps(without_related(without_typed(answer))))}
+    ):
         id_ = seen.truth.primary.get(number)
         if id_ is None or (id_ != but and id_ not in seen.truth.merged and seen.as_current(id_) is not View.WHOLE):
             yield f"the mark of step {number} is not current at {seen.at}: {id_ and seen.truth.now.get(id_)}"
+
+
+def without_related(answer: Any) -> Any:
+    """Return the answer without the relations and the sources of its records."""
+    if isinstance(answer, dict):
+        return {
+            name: without_related(one)
+            for name, one in answer.items()
+            if name not in ("relations", "relationPage", "provenance")
+        }
+    return [without_related(one) for one in answer] if isinstance(answer, list) else answer
 
 
 def words_of(answers: list[Json]) -> list[Any]:

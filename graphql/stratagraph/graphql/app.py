@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql, /artifacts, the GraphiQL page, and the probes /livez, /readyz and /healthz."""
+"""The ASGI application: /graphql, /artifacts, /schemas, GraphiQL, and the probes /livez, /readyz and /healthz."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib.resources import as_file, files
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 from cross_web import AsyncHTTPRequestAdapter, StarletteRequestAdapter
+from cross_web import HTTPException as UnwantedRequest
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.http import GraphQLHTTPResponse, GraphQLRequestData
+from strawberry.http.base import BaseRequestProtocol
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 from strawberry.types.execution import PreExecutionError
 
@@ -40,15 +44,24 @@ from stratagraph.graphql.failure import (
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.limits.refusals import is_large, refused_operation
+from stratagraph.graphql.live.event_stream import EventStreams, asks_for_events
+from stratagraph.graphql.live.sessions import OpenSubscriptions
+from stratagraph.graphql.live.socket import Sockets
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.probes import probes
 from stratagraph.graphql.request_body import UnsupportedBody, read_request
 from stratagraph.graphql.request_log import RecordRequests
 from stratagraph.graphql.schema import Schema, build_schema
+from stratagraph.graphql.schemas import schema_routes
 from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.graphql.telemetry import Telemetry
+from stratagraph.graphql.web.compression import Compression
+from stratagraph.graphql.web.cors import Cors
+from stratagraph.graphql.web.entity_tags import NOT_MODIFIED, let_revalidate
+from stratagraph.graphql.web.get_requests import QueryOnly, read_parameters, refuse_other_sites
+from stratagraph.graphql.web.options import WebOptions
 from stratagraph.memory.records.artifacts import Artifacts
-from stratagraph.store.model.errors import RateLimited, StratagraphError
+from stratagraph.store.model.errors import InvalidInput, RateLimited, StratagraphError
 
 MAX_BODY_BYTES = 16 << 20  # bytes; room for a full batch of captures, refused before it is parsed
 DRAIN_BYTES = 64 << 20  # of a body that is too large are read and dropped, so that its client can read the answer
@@ -57,6 +70,7 @@ _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; frame-ancestors 'none'"
 )
+_METHODS = ("GET", "HEAD", "POST", "PUT")  # of all routes
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -72,21 +86,32 @@ class GraphQLEndpoint(GraphQL[Context, None]):
     """The endpoint /graphql: Strawberry's, with authentication, error codes, and every error as JSON.
 
     It follows the GraphQL-over-HTTP specification, for both of its media types. A request that is refused before it is
-    executed has a status of 400 or more and no `data`; only a document that does not parse or is not valid has status
-    200 under application/json, as that specification asks.
+    executed has no `data` and a status of 400 or more; under application/json, a request that is well-formed has status
+    200, as that specification asks, unless fair use refuses it.
     """
 
     request_adapter_class = _RequestAdapter
 
     def __init__(
-        self, services: Services, authentication: Authentication, admission: Admission, schema: Schema | None
+        self,
+        services: Services,
+        authentication: Authentication,
+        admission: Admission,
+        schema: Schema | None,
+        web: WebOptions,
+        stopping: asyncio.Event,
     ) -> None:
         super().__init__(
-            schema or build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=()
+            schema or build_schema(), graphql_ide=None, allow_queries_via_get=True, subscription_protocols=()
         )
+        self._web = web
         self._services = services
         self._authentication = authentication
         self._admission = admission
+        assert isinstance(self.schema, Schema)
+        parts = (services, authentication, admission, self.schema, OpenSubscriptions(admission.options), stopping)
+        self._streams = EventStreams(*parts, web)
+        self._sockets = Sockets(*parts, web)
 
     async def get_sub_response(self, request: Request | WebSocket) -> Response:
         """Return the response whose status and media type `create_response` takes; `process_result` sets them."""
@@ -100,6 +125,8 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         assert isinstance(request, Request)  # no subscription protocol is offered
         state = request.scope["state"]
         credential = await self._authentication.credential_of(request)
+        if request.method == "GET" and "authorization" not in request.headers:
+            refuse_other_sites(request.headers, self._web.origins)
         if is_large(request):  # before the body is read
             await state["held"].enter_async_context(self._admission.transfer(credential.party))
 
@@ -113,19 +140,35 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
     async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
         assert isinstance(request, _RequestAdapter)
-        return await read_request(request.request, request.request.scope["state"]["pay_for_body"])
+        given = request.request
+        if given.method == "GET":
+            return read_parameters(given.query_params, self._web.documents)
+        return await read_request(given, self._web.documents, given.scope["state"]["pay_for_body"])
+
+    def should_render_graphql_ide(self, request: BaseRequestProtocol) -> bool:
+        return False  # a GET without `query` may have a `documentId`
+
+    async def execute_single(self, request: Request, *args: Any, **kwargs: Any) -> ExecutionResult:
+        try:
+            return await super().execute_single(request, *args, **kwargs)
+        except UnwantedRequest as error:
+            if isinstance(error.__cause__, InvalidOperationTypeError) and request.method == "GET":
+                raise QueryOnly from error
+            if isinstance(error.__cause__, CannotGetOperationTypeError):
+                reason = error.__cause__.as_http_error_reason()
+                raise NoOperation(reason, path=["operationName" if "operationName" in reason else "query"]) from error
+            raise
 
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
         sub_response: Response = request.state.sub_response
         data: GraphQLHTTPResponse = {}
-        is_invalid = isinstance(result, PreExecutionError)
         # Variables are coerced when execution begins: an error without a path is not that of a field.
-        is_refused = is_invalid or (
+        is_refused = isinstance(result, PreExecutionError) or (
             result.data is None and bool(result.errors) and all(error.path is None for error in result.errors or ())
         )
         if not is_refused:
             data["data"] = result.data
-        elif not is_invalid or sub_response.media_type == GRAPHQL_RESPONSE:
+        elif sub_response.media_type == GRAPHQL_RESPONSE:
             sub_response.status_code = 400
         refused = refused_operation(result)
         if refused is not None:
@@ -141,13 +184,17 @@ class GraphQLEndpoint(GraphQL[Context, None]):
                 sub_response.status_code = 500
         if result.extensions:
             data["extensions"] = result.extensions
+        if request.method == "GET":
+            is_whole = not result.errors and sub_response.status_code == 200
+            # Without the extensions, in which the cost differs from answer to answer.
+            let_revalidate(sub_response, request.headers, self.encode_json(result.data) if is_whole else None)
         return data
 
     def create_response(
         self, response_data: GraphQLHTTPResponse | list[GraphQLHTTPResponse], sub_response: Response
     ) -> Response:
         return Response(
-            self.encode_json(response_data),
+            self.encode_json(response_data) if sub_response.status_code != NOT_MODIFIED else None,
             status_code=sub_response.status_code,
             headers=sub_response.headers,
             media_type=sub_response.media_type,
@@ -158,18 +205,36 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request. Errors before execution (credential, body) are answered in the form of GraphQL errors."""
-        if scope["type"] != "http":
-            await super().__call__(scope, receive, send)
+        if scope["type"] == "websocket":
+            await self._sockets(scope, receive, send)
             return
         accepted = media_type(Headers(scope=scope).getlist("accept"))
         try:
+            if asks_for_events(scope):
+                await self._streams(scope, receive, send)
+                return
             await self._admission.enter(Request(scope))
             async with AsyncExitStack() as held:
                 scope["state"]["held"] = held
                 await super().__call__(scope, receive, _as_json(send, accepted))
         except StratagraphError as error:
-            status = 415 if isinstance(error, UnsupportedBody) else None
-            await refusal(error, status=status, media_type=accepted)(scope, receive, send)
+            answer = refusal(error, status=_status_of(error, accepted), media_type=accepted)
+            if isinstance(error, QueryOnly):
+                answer.headers["Allow"] = "POST"
+            await answer(scope, receive, send)
+
+
+class NoOperation(InvalidInput):
+    """The document has no such operation; correct `operationName`."""
+
+
+def _status_of(error: StratagraphError, accepted: str) -> int | None:
+    """Return the status of a refused request; None for that of its code."""
+    if isinstance(error, NoOperation):
+        return 400 if accepted == GRAPHQL_RESPONSE else 200
+    if isinstance(error, QueryOnly):
+        return 405
+    return 415 if isinstance(error, UnsupportedBody) else None
 
 
 def _as_json(send: Send, accepted: str) -> Send:
@@ -202,7 +267,9 @@ async def _refused(request: Request, error: Exception) -> Response:
     """Answer a request that no route takes."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "POST")
+        methods = (error.headers or {}).get("Allow", "POST").split(", ")
+        allowed = ", ".join(sorted(methods, key=_METHODS.index))
+        error.headers = {"Allow": allowed}
         message = f"The method is not allowed here; use {allowed}."
         return failure(message, "INVALID_INPUT", 405, error.headers)
     if error.status_code == 404:
@@ -282,9 +349,12 @@ class LoopbackHosts:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
+        if scope["type"] in ("http", "websocket"):
             host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
             if _host_name(host) not in _LOOPBACK_HOSTS:
+                if scope["type"] == "websocket":
+                    await send({"type": "websocket.close", "code": 1008})  # answers the handshake with 403
+                    return
                 message = "The Host header must name a loopback host, such as 127.0.0.1, in single-user mode."
                 await failure(message, "FORBIDDEN", 400)(scope, receive, send)
                 return
@@ -311,17 +381,23 @@ def build_app(
     unready: Callable[[], Awaitable[list[str]]],
     health: Callable[[], Awaitable[HealthReport]],
     loopback_only: bool,
+    stopping: asyncio.Event | None = None,
     schema: Schema | None = None,
     telemetry: Telemetry | None = None,
     metrics: Route | None = None,
+    web: WebOptions | None = None,
 ) -> Starlette:
     """Return the ASGI application with its routes, limits and probes.
 
     `unready` and `health` are those of `probes`. With `loopback_only`, for single-user mode, requests must name a
-    loopback host. Without a `schema`, one is built. `telemetry` receives what is recorded of requests. `metrics` is
-    the route of the metrics; None where this application must not show them.
+    loopback host. Streams end when `stopping` is set. Without a `schema`, one is built. `telemetry` receives what is
+    recorded of requests. `metrics` is the route of the metrics; None where this application must not show them. `web`
+    has the origins of pages that may call the API, by default none, and the persisted documents.
     """
-    endpoint = GraphQLEndpoint(services, authentication, admission, schema)
+    web = web or WebOptions()
+    endpoint = GraphQLEndpoint(services, authentication, admission, schema, web, stopping or asyncio.Event())
+    graphql = Route("/graphql", endpoint, methods=["GET", "POST"])
+    graphql.methods = {"GET", "POST"}  # Starlette adds HEAD, which would execute a query for nothing
 
     async def home(_: Request) -> Response:
         return RedirectResponse("/graphiql")
@@ -340,8 +416,10 @@ def build_app(
 
         return Starlette(
             routes=[
-                Route("/graphql", endpoint, methods=["POST"]),
+                graphql,
+                WebSocketRoute("/graphql", endpoint),
                 *artifact_routes(artifacts, authentication, admission),
+                *schema_routes(),
                 Route("/graphiql", graphiql),
                 *probes(services.version, unready, health),
                 *([metrics] if metrics is not None else []),
@@ -351,6 +429,8 @@ def build_app(
             middleware=[
                 Middleware(RecordRequests, telemetry=telemetry or Telemetry()),
                 *([Middleware(LoopbackHosts)] if loopback_only else []),
+                *([Middleware(Cors, origins=web.origins)] if web.origins else []),
+                Middleware(Compression),
                 Middleware(BodyLimit),
             ],
             exception_handlers={HTTPException: _refused},

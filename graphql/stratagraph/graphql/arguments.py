@@ -1,14 +1,19 @@
-"""Arguments that several queries share, and the parsing of ids."""
+"""Arguments that several queries share, and ids, whose errors are reported with those of other fields."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 import strawberry
 
-from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.ids import new_id, parse_id
+from stratagraph.store.model.problems import Problems
+
+T = TypeVar("T")
 
 RecordId = Annotated[strawberry.ID, strawberry.argument(description="Id of the record, a UUID.")]
 After = Annotated[
@@ -31,4 +36,40 @@ AtLeastSequence = Annotated[
 
 def record_uuid(id_: str, name: str = "id") -> UUID:
     """Parse the id of a record, a UUID. Raises InvalidInput, whose path is the argument `name`, for any other text."""
-    return parse_id(id_, path=[name])
+    return given_id(id_, path=[name])
+
+
+_noting: ContextVar[Problems | None] = ContextVar("noting", default=None)
+
+
+def given_id(text: str, *, path: list[str]) -> UUID:
+    """Parse an id. Raises InvalidInput for a text that is no UUID.
+
+    Within `request_of` it notes that error, and returns a new id in place of the wrong one.
+    """
+    problems = _noting.get()
+    if problems is None:
+        return parse_id(text, path=path)
+    with problems:
+        return parse_id(text, path=path)
+    return new_id()
+
+
+def request_of(make: Callable[[], T], check: Callable[[T, Problems], None] | None = None) -> T:
+    """Return the request that `make` makes of an input.
+
+    Raises InvalidInput if ids of the input are wrong, together with what `check` finds wrong in its other fields.
+    """
+    problems, made = Problems(), None
+    token = _noting.set(problems)
+    try:
+        with problems:
+            made = make()
+    finally:
+        _noting.reset(token)
+    if made is not None and not problems:
+        return made
+    if made is not None and check is not None:
+        check(made, problems)
+    problems.refuse()
+    raise AssertionError("nothing was made, and nothing was wrong")

@@ -24,6 +24,8 @@ from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.failure import failure, refusal
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.masking import internal_error
+from stratagraph.graphql.web.entity_tags import NOT_MODIFIED, is_known
+from stratagraph.graphql.web.ranges import NotSatisfiable, byte_range
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, StratagraphError
@@ -72,16 +74,31 @@ def artifact_routes(artifacts: Artifacts, authentication: Authentication, admiss
 
     async def get(request: Request, trust: Trust) -> Response:
         found = await artifacts.get(trust, request.path_params["uri"])
-        headers = {
-            **_DOWNLOAD_HEADERS,
+        tag, size = f'"{found.sha256.hex()}"', len(found.data)
+        headers = {**_DOWNLOAD_HEADERS, "ETag": tag, "Accept-Ranges": "bytes"}
+        if is_known(tag, request.headers.getlist("if-none-match")):
+            return Response(status_code=NOT_MODIFIED, headers=headers)
+        headers |= {
             "Content-Type": found.media_type or "application/octet-stream",
-            "Content-Length": str(len(found.data)),
             "Content-Disposition": f'attachment; filename="sha256-{found.sha256.hex()}"',
-            "ETag": f'"{found.sha256.hex()}"',
         }
-        if request.method == "HEAD":
-            return Response(headers=headers)
-        return StreamingResponse(_chunks(found.data), headers=headers)
+        if request.method == "HEAD":  # Range is for GET alone
+            return Response(headers={**headers, "Content-Length": str(size)})
+        is_same = request.headers.get("if-range", tag) == tag
+        try:
+            part = byte_range(request.headers.get("range"), size) if is_same else None
+        except NotSatisfiable:
+            message = f"Range: begins after the end; the artifact has {size:,} bytes. Ask for a part of them."
+            return failure(message, "INVALID_INPUT", 416, {"Content-Range": f"bytes */{size}"})
+        if part is None:
+            return StreamingResponse(_chunks(found.data), headers={**headers, "Content-Length": str(size)})
+        headers |= {
+            "Content-Range": f"bytes {part.start}-{part.stop - 1}/{size}",
+            "Content-Length": str(len(part)),
+        }
+        return StreamingResponse(
+            _chunks(memoryview(found.data)[part.start : part.stop]), status_code=206, headers=headers
+        )
 
     return [
         Route(PATH, _Transfer(put, authentication, admission, points), methods=["PUT"]),
@@ -178,7 +195,7 @@ def _refuse_header(header: str, form: str) -> NoReturn:
     raise InvalidInput(f"{header}: must have the form {form}; correct it, or leave the header out", path=[header])
 
 
-async def _chunks(data: bytes) -> AsyncIterator[bytes]:
+async def _chunks(data: bytes | memoryview) -> AsyncIterator[bytes]:
     view = memoryview(data)
-    for start in range(0, len(data), CHUNK_BYTES):
+    for start in range(0, len(view), CHUNK_BYTES):
         yield bytes(view[start : start + CHUNK_BYTES])

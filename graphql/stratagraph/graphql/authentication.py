@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.graphql.limits.gate import Gate
@@ -53,18 +53,28 @@ class Authentication:
         API key cannot be looked up. Where more attempts from the client's network fail than FAILURES allows, raises
         RateLimited for them instead, late; valid credentials are not affected.
         """
+        return await self.credential_in(request.headers.get("authorization"), request)
+
+    async def credential_in(self, header: str | None, connection: HTTPConnection) -> Credential:
+        """Return the credential in an Authorization header, which a client may also send as a message of a stream.
+
+        Raises as `credential_of` does; `connection` tells the client's network.
+        """
         try:
-            return await self._checked(request)
+            return await self.checked(header)
         except Unauthenticated:
-            network = client_network(request.client.host) if request.client is not None else ""
+            network = client_network(connection.client.host) if connection.client is not None else ""
             try:
                 self._failures.pass_(network, what=_TOO_MANY)
             except RateLimited as error:
                 raise await self._failures.delayed(error) from None
             raise
 
-    async def _checked(self, request: Request) -> Credential:
-        header = request.headers.get("authorization")
+    async def checked(self, header: str | None) -> Credential:
+        """Return the credential in an Authorization header, without counting failures; None for no header.
+
+        Raises Unauthenticated, and StoreUnavailable if an API key cannot be looked up.
+        """
         if header is None:
             if self._single_user:
                 return Credential(trust=SINGLE_USER, party=SINGLE_USER_PARTY)

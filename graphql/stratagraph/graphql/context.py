@@ -25,13 +25,16 @@ class Context:
     """The context of one request. Loaders are made per request, so no caller is shown what another one read.
 
     `record` receives what the access log, metrics and traces show of the request.
-    Without a `ticket`, as where no server runs, the operation is not limited.
+    Without a `ticket`, as where no server runs, the operation is not limited. `resume_after` is the position that a
+    client of a stream names apart from the document, as the header Last-Event-ID does.
     """
 
     trust: Trust
     services: Services
     record: RequestRecord = field(default_factory=RequestRecord)
     ticket: Ticket | None = None
+    resume_after: str | None = None
+    records: DataLoader[UUID, MemoryRecord | None] = field(init=False)
     relations: DataLoader[UUID, list[Relation]] = field(init=False)
     relation_pages: DataLoader[RelationsAsked, RelationPage] = field(init=False)
     audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)
@@ -39,6 +42,7 @@ class Context:
     readings: DataLoader[UUID, TextReading | None] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.records = DataLoader(load_fn=self._load_records)
         self.relations = DataLoader(load_fn=self._load_relations)
         self.relation_pages = DataLoader(load_fn=self._load_relation_pages)
         self.audit = DataLoader(load_fn=self._load_audit)
@@ -53,6 +57,10 @@ class Context:
         if scopes is None and ceiling is None:
             return self
         return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services, self.record)
+
+    async def _load_records(self, ids: list[UUID]) -> list[MemoryRecord | None]:
+        found = await self.services.lookup.named(self.trust, ids)
+        return [found.get(id_) for id_ in ids]
 
     async def _load_relations(self, ids: list[UUID]) -> list[list[Relation]]:
         found = await self.services.lookup.relations(self.trust, ids)

@@ -89,7 +89,7 @@ class BoundedDocuments(SchemaExtension):
         assert context.query is not None
         context.graphql_document = self._documents.parsed(context.query)
         # `context.operation_name` is the first operation's where the request names none, also if there are several.
-        _check_operation(context.graphql_document, context._provided_operation_name)
+        check_operation(context.graphql_document, context._provided_operation_name)
         yield
 
     def on_validate(self) -> Iterator[None]:
@@ -111,7 +111,7 @@ class NoSuchOperation(CannotGetOperationTypeError):
         return self._message
 
 
-def _check_operation(document: DocumentNode, name: str | None) -> None:
+def check_operation(document: DocumentNode, name: str | None) -> None:
     """Raise NoSuchOperation, which says what to send, where it is not clear which operation to execute."""
     operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
     if not operations:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from stratagraph.graphql.error_fields import error_fields, extensions_of
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.store.model.errors import RateLimited, StratagraphError
 
@@ -53,16 +54,15 @@ class Failure(JSONResponse):
     def __init__(
         self,
         message: str,
-        code: str,
         status: int,
         headers: Mapping[str, str] | None,
         extensions: Mapping[str, object],
         *,
         media_type: str,
     ) -> None:
-        content = {"errors": [{"message": message, "extensions": {"code": code, **extensions}}]}
+        content = {"errors": [{"message": message, "extensions": extensions}]}
         super().__init__(content, status_code=status, headers=headers, media_type=media_type)
-        self._code = code
+        self._code = str(extensions["code"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         record: RequestRecord | None = scope.get("state", {}).get("record")
@@ -80,16 +80,9 @@ def refusal(error: StratagraphError, *, status: int | None = None, media_type: s
     """Return the response to a request that failed with `error`; `status` takes the place of that of its code."""
     status = status or status_of(error)
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    extensions: dict[str, object] = {"retryable": error.retryable}
     if isinstance(error, RateLimited):
         headers |= retry_headers(error)
-        extensions["retryAfter"] = retry_after(error)
-    return Failure(error.message, error.code, status, headers, extensions, media_type=media_type)
-
-
-def retry_after(error: RateLimited) -> float:
-    """Return the seconds to wait, rounded up to a millisecond."""
-    return math.ceil(error.retry_after_s * 1_000) / 1_000
+    return Failure(error.message, status, headers, error_fields(error), media_type=media_type)
 
 
 def retry_headers(error: RateLimited) -> dict[str, str]:
@@ -101,4 +94,4 @@ def failure(
     message: str, code: str, status: int, headers: Mapping[str, str] | None = None, *, media_type: str = JSON
 ) -> JSONResponse:
     """Return a response with one error, whose `extensions.code` is `code`, and the HTTP status `status`."""
-    return Failure(message, code, status, headers, {"retryable": False}, media_type=media_type)
+    return Failure(message, status, headers, extensions_of(code), media_type=media_type)

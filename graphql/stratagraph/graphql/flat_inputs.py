@@ -21,6 +21,14 @@ def flat_input(cls: type[T]) -> type[T]:
 
     These must need no conversion: scalars, enums and lists of them, nullable or not, and no Maybe.
     """
+    return nested_input(cls)
+
+
+def nested_input(cls: type[T]) -> type[T]:
+    """Build values of an input type whose fields of other input types stay as graphql-core gives them: mappings.
+
+    Their keys are the names that GraphQL has; scalars and enums in them are converted.
+    """
     definition = get_object_definition(cls, strict=True)
     convert = NameConverter()
     names = {convert.from_field(field): field.python_name for field in definition.fields}

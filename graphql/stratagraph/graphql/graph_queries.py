@@ -6,7 +6,15 @@ from typing import Annotated, TypeVar
 
 import strawberry
 
-from stratagraph.graphql.arguments import AsOfInstant, AtLeastSequence, RecordId, ValidAt, record_uuid
+from stratagraph.graphql.arguments import (
+    AsOfInstant,
+    AtLeastSequence,
+    RecordId,
+    ValidAt,
+    given_id,
+    record_uuid,
+    request_of,
+)
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.past import shown_as_of
 from stratagraph.graphql.types.explore import (
@@ -80,8 +88,7 @@ class GraphQueries:
         context = info.context
         found = await context.services.explore.paths(
             context.trust,
-            record_uuid(start, "from"),
-            record_uuid(goal, "to"),
+            *request_of(lambda: (record_uuid(start, "from"), record_uuid(goal, "to"))),
             k=DEFAULT_PATHS if k is None else k,
             max_hops=DEFAULT_PATH_HOPS if max_hops is None else max_hops,
             at_least_sequence=at_least_sequence,
@@ -209,10 +216,16 @@ class GraphQueries:
         ] = None,
     ) -> ExpandResult:
         context = info.context
+        center, loaded = request_of(
+            lambda: (
+                record_uuid(id),
+                [given_id(loaded, path=["loadedIds", str(index)]) for index, loaded in enumerate(loaded_ids or ())],
+            )
+        )
         found = await context.services.explore.expand(
             context.trust,
-            record_uuid(id),
-            loaded=[record_uuid(loaded, "loadedIds") for loaded in loaded_ids or ()],
+            center,
+            loaded=loaded,
             first=DEFAULT_FIRST if first is None else first,
             after=after,
             at_least_sequence=at_least_sequence,

@@ -8,6 +8,7 @@ import strawberry
 
 from stratagraph.graphql.arguments import After, AsOfInstant
 from stratagraph.graphql.context import Info
+from stratagraph.graphql.revising import revised
 from stratagraph.graphql.types.enums import Window
 from stratagraph.graphql.types.lessons import (
     CreditLessonsInput,
@@ -16,13 +17,14 @@ from stratagraph.graphql.types.lessons import (
     LearnLessonSuccess,
     LessonsChanged,
     LessonsResult,
+    Playbook,
     RemoveLessonInput,
     RetireLessonsInput,
     VerifyLessonInput,
 )
 from stratagraph.graphql.types.pictures import RecordPage
 from stratagraph.graphql.types.records import MemoryRecord
-from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
+from stratagraph.graphql.types.revision import RevisionResult
 from stratagraph.memory.lessons.playbook import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
 from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.lessons.utility import KEPT
@@ -109,6 +111,7 @@ class LessonQueries:
             trigger=trigger,
             first=DEFAULT_LESSONS if first is None else first,
         )
+        info.context.record.touch(len(found))
         return [MemoryRecord.of(record) for record in found]
 
     @strawberry.field(
@@ -145,7 +148,8 @@ class LessonQueries:
 
     @strawberry.field(
         description="Return lessons as text for a system prompt, one line each, their texts quoted: with a query those"
-        " that are about it, and an empty text if none is; else the last learned ones under `## RECENT LESSONS`."
+        " that are about it, and an empty text if none is; else the last learned ones under `## RECENT LESSONS`. Counts"
+        " nothing unless asked to; credit the lessons that helped with `creditLessons`."
     )
     async def playbook(
         self,
@@ -159,19 +163,20 @@ class LessonQueries:
         record_retrievals: Annotated[
             bool | None,
             strawberry.argument(
-                description="Whether each lesson in the text counts as retrieved, so that `creditLessons` can credit it"
-                " and its utility follows; false for looking only."
+                description="Whether each lesson in the text counts as retrieved now, so that the utility of one that"
+                " is told and not credited falls. By default a lesson counts when it is credited."
             ),
-        ] = True,
-    ) -> str:
-        return await info.context.services.lessons.playbook(
+        ] = False,
+    ) -> Playbook:
+        found = await info.context.services.lessons.playbook(
             info.context.trust,
             query=query,
             scope=scope,
             limit=DEFAULT_TOLD if limit is None else limit,
             token_budget=DEFAULT_TOKENS if token_budget is None else token_budget,
-            is_counted=record_retrievals is not False,
+            is_counted=bool(record_retrievals),
         )
+        return Playbook.of(found)
 
     @strawberry.field(
         description="Return the mistakes of the last learned lessons as text for a prompt, one line each, under"
@@ -201,6 +206,7 @@ class LessonMutations:
         input: Annotated[LearnLessonInput, strawberry.argument(description="The lesson.")],  # noqa: A002
     ) -> LearnLessonResult:
         context = info.context
+        context.record.touch(1)
         return LearnLessonSuccess(learned=await context.services.lessons.learn(context.trust, input.as_request()))
 
     @strawberry.mutation(
@@ -212,8 +218,7 @@ class LessonMutations:
         info: Info,
         input: Annotated[VerifyLessonInput, strawberry.argument(description="The lesson, and the result.")],  # noqa: A002
     ) -> RevisionResult:
-        context = info.context
-        return RevisionSuccess.of(await context.services.revision.revise(context.trust, input.as_request()))
+        return await revised(info, input)
 
     @strawberry.mutation(description="Remove a lesson that is wrong: it is retracted, and stays as history.")
     async def remove_lesson(
@@ -221,20 +226,20 @@ class LessonMutations:
         info: Info,
         input: Annotated[RemoveLessonInput, strawberry.argument(description="The lesson, and the reason.")],  # noqa: A002
     ) -> RevisionResult:
-        context = info.context
-        return RevisionSuccess.of(await context.services.revision.revise(context.trust, input.as_request()))
+        return await revised(info, input)
 
     @strawberry.mutation(
-        description="Count as helpful, each once, the lessons that `playbook` recently returned to this"
-        " credential. A playbook is credited once: the same window again counts nothing."
+        description="Count as helpful the lessons of one playbook, or each once those of all that `playbook` recently"
+        " returned to this credential. A playbook is credited once: its id again counts nothing and returns the same"
+        " lessons, the same window again returns none."
     )
     async def credit_lessons(
         self,
         info: Info,
-        input: Annotated[CreditLessonsInput, strawberry.argument(description="The window.")],  # noqa: A002
+        input: Annotated[CreditLessonsInput, strawberry.argument(description="The playbook, or the window.")],  # noqa: A002
     ) -> LessonsResult:
         context = info.context
-        return LessonsChanged.of(await context.services.lessons.credit(context.trust, window_s=input.window_seconds))
+        return LessonsChanged.of(await input.credited_by(context.services.lessons, context.trust))
 
     @strawberry.mutation(
         description="Retire the least useful part of the lessons of a scope that are often retrieved and hardly ever"

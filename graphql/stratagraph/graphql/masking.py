@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 
 import structlog
 from graphql import FieldNode, GraphQLError
 
-from stratagraph.graphql.failure import retry_after
+from stratagraph.graphql.error_fields import error_fields, extensions_of
 from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.error_values import shortened_message
-from stratagraph.store.model.errors import RateLimited, StratagraphError
+from stratagraph.store.model.errors import InvalidInput, Problem, StratagraphError
 
+# What graphql-core says of a variable, of which it gives the place in the text alone.
+_VARIABLE = re.compile(r"Variable '\$(?P<name>\w+)' has invalid value(?: at (?P<place>[.\w\[\]]+))?:")
 _log = structlog.get_logger(__name__)
 
 
 def coded(error: GraphQLError) -> GraphQLError:
-    """Return the error with `extensions.code` and `extensions.retryable`.
+    """Return the error with the `extensions` of every error (see `error_fields`).
 
     Parse, validation and coercion errors keep their message and get INVALID_INPUT; a StratagraphError keeps its
-    message, code and path. Any other error is logged and replaced by one with the code INTERNAL and a reference, which
+    message and fields. Any other error is logged and replaced by one with the code INTERNAL and a reference, which
     the log entry has too.
     """
     original = error.original_error
     if isinstance(original, StratagraphError):
-        extensions: dict[str, object] = {"code": original.code, "retryable": original.retryable}
-        if original.path:
-            extensions["path"] = original.path
-        if isinstance(original, RateLimited):
-            extensions["retryAfter"] = retry_after(original)
-        return _with_extensions(
-            error, error.message if original.message in error.message else original.message, extensions
-        )
+        message = error.message if original.message in error.message else original.message
+        return _with_extensions(error, message, error_fields(original))
     if original is None or isinstance(original, GraphQLError):
-        return _with_extensions(error, error.message, {"code": "INVALID_INPUT", "retryable": False})
+        return _with_extensions(error, error.message, _of_input(error.message))
     reference, message = internal_error(original, place=_field(error))
-    return _with_extensions(error, message, {"code": "INTERNAL", "retryable": False, "reference": reference})
+    return _with_extensions(error, message, {**extensions_of("INTERNAL"), "reference": reference})
+
+
+def _of_input(message: str) -> dict[str, object]:
+    """Return the fields of an error of a document or of its variables; of a variable, with the path of the value."""
+    code = InvalidInput.code
+    variable = _VARIABLE.match(message)
+    if variable is None:
+        return extensions_of(code)
+    path = (variable["name"], *re.findall(r"\w+", variable["place"] or ""))
+    problem = Problem(code=code, message=shortened_message(message), path=path)
+    return extensions_of(code, path=path, problems=[problem])
 
 
 def internal_error(error: Exception, *, place: str | None) -> tuple[str, str]:

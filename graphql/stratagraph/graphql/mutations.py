@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import strawberry
 
-from stratagraph.graphql.arguments import record_uuid
+from stratagraph.graphql.arguments import record_uuid, request_of
+from stratagraph.graphql.batch_mutations import BatchMutations
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.lesson_fields import LessonMutations
+from stratagraph.graphql.revising import revised
 from stratagraph.graphql.types.capture import (
     CaptureMemoriesInput,
     CaptureMemoriesResult,
@@ -40,8 +42,10 @@ from stratagraph.graphql.types.learning import (
     UndoRunSuccess,
 )
 from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
-from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
+from stratagraph.graphql.types.remember import RememberAllInput, RememberInput, renamed_errors, renamed_warnings
+from stratagraph.graphql.types.revision import RevisionResult
 from stratagraph.graphql.types.revision_inputs import (
+    AmendInput,
     ContestInput,
     DeleteRecordInput,
     ForkInput,
@@ -55,7 +59,9 @@ from stratagraph.graphql.types.revision_inputs import (
     SupersedeInput,
     UnmergeInput,
 )
-from stratagraph.memory.revise.request import Revise
+from stratagraph.graphql.types.typed_revisions import ForkRecordInput, SupersedeRecordInput
+from stratagraph.memory.erase.request import Erase
+from stratagraph.memory.feedback.request import check_fields as check_report
 
 CandidateId = Annotated[
     strawberry.ID, strawberry.argument(description="Id of a failed capture, as `failedCaptures` lists it, a UUID.")
@@ -66,7 +72,7 @@ _REVISION = strawberry.argument(description="The record, the change and the reas
 @strawberry.type(
     description="Writes. Each runs in one transaction, except that erasing a scope or a tenant takes several."
 )
-class Mutation(LessonMutations):
+class Mutation(BatchMutations, LessonMutations):
     @strawberry.mutation(description="Store one memory.")
     async def capture_memory(
         self,
@@ -74,6 +80,7 @@ class Mutation(LessonMutations):
         input: Annotated[CaptureMemoryInput, strawberry.argument(description="The memory to store.")],  # noqa: A002
     ) -> CaptureMemoryResult:
         context = info.context
+        context.record.touch(1)
         captured = await context.services.capture.capture(context.trust, [input.as_request()])
         return CaptureMemorySuccess(captured=captured[0])
 
@@ -84,10 +91,42 @@ class Mutation(LessonMutations):
         input: Annotated[CaptureMemoriesInput, strawberry.argument(description="The memories to store.")],  # noqa: A002
     ) -> CaptureMemoriesResult:
         context = info.context
+        context.record.touch(len(input.items))
         captured = await context.services.capture.capture(
             context.trust, [item.as_request() for item in input.items], batch=True
         )
         return CaptureMemoriesSuccess(results=[CaptureMemorySuccess(captured=item) for item in captured])
+
+    @strawberry.mutation(description="Store one memory whose content is typed; the same as `captureMemory` with JSON.")
+    async def remember(
+        self,
+        info: Info,
+        input: Annotated[RememberInput, strawberry.argument(description="The memory to store.")],  # noqa: A002
+    ) -> CaptureMemoryResult:
+        context = info.context
+        context.record.touch(1)
+        with renamed_errors(input.renamed):
+            captured = await context.services.capture.capture(context.trust, [input.as_request()])
+        return CaptureMemorySuccess(captured=renamed_warnings(captured[0], input.renamed))
+
+    @strawberry.mutation(
+        description="Store several memories whose contents are typed in one transaction, as `captureMemories` does."
+    )
+    async def remember_all(
+        self,
+        info: Info,
+        input: Annotated[RememberAllInput, strawberry.argument(description="The memories to store.")],  # noqa: A002
+    ) -> CaptureMemoriesResult:
+        context = info.context
+        context.record.touch(len(input.items))
+        with renamed_errors(input.renamed):
+            captured = await context.services.capture.capture(context.trust, input.as_requests(), batch=True)
+        return CaptureMemoriesSuccess(
+            results=[
+                CaptureMemorySuccess(captured=renamed_warnings(one, item.renamed))
+                for item, one in zip(input.items, captured, strict=True)
+            ]
+        )
 
     @strawberry.mutation(
         description="Retry now, with the rights of their own caller, the captures of the request of a failed capture."
@@ -108,15 +147,34 @@ class Mutation(LessonMutations):
         " place."
     )
     async def supersede(self, info: Info, input: Annotated[SupersedeInput, _REVISION]) -> RevisionResult:  # noqa: A002
-        return await _revise(info, input)
+        return await revised(info, input)
+
+    @strawberry.mutation(
+        description="Replace a record by a new one with some members of its payload changed, by a JSON merge patch. An"
+        " entity or a working record is changed in place."
+    )
+    async def amend(self, info: Info, input: Annotated[AmendInput, _REVISION]) -> RevisionResult:  # noqa: A002
+        return await revised(info, input)
+
+    @strawberry.mutation(description="Do as `supersede` does, with a typed payload.")
+    async def supersede_record(
+        self,
+        info: Info,
+        input: Annotated[SupersedeRecordInput, _REVISION],  # noqa: A002 - the contract's name
+    ) -> RevisionResult:
+        return await revised(info, input, input.renamed)
+
+    @strawberry.mutation(description="Do as `fork` does, with a typed payload.")
+    async def fork_record(self, info: Info, input: Annotated[ForkRecordInput, _REVISION]) -> RevisionResult:  # noqa: A002
+        return await revised(info, input, input.renamed)
 
     @strawberry.mutation(description="Add a variant of a record for conditions under which the record does not hold.")
     async def fork(self, info: Info, input: Annotated[ForkInput, _REVISION]) -> RevisionResult:  # noqa: A002
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(description="Put a record in doubt until the contest is resolved.")
     async def contest(self, info: Info, input: Annotated[ContestInput, _REVISION]) -> RevisionResult:  # noqa: A002
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(description="End the contest of a record.")
     async def resolve_contest(
@@ -124,11 +182,11 @@ class Mutation(LessonMutations):
         info: Info,
         input: Annotated[ResolveContestInput, _REVISION],  # noqa: A002 - the contract's name
     ) -> RevisionResult:
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(description="Withdraw a record that was wrong, without a replacement.")
     async def retract(self, info: Info, input: Annotated[RetractInput, _REVISION]) -> RevisionResult:  # noqa: A002
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(description="Merge records with the same content into one.")
     async def merge(
@@ -138,13 +196,13 @@ class Mutation(LessonMutations):
             MergeInput, strawberry.argument(description="The records, the merged payload and the reason.")
         ],
     ) -> RevisionResult:
-        return await _revise(info, input)
+        return await revised(info, input, input.renamed)
 
     @strawberry.mutation(
         description="Undo the merge of an entity into another one: it gets back its names, its facts and its relations."
     )
     async def unmerge(self, info: Info, input: Annotated[UnmergeInput, _REVISION]) -> RevisionResult:  # noqa: A002
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(
         description="Note that two records do not say the same, so that they are neither merged by consolidation nor"
@@ -157,7 +215,7 @@ class Mutation(LessonMutations):
             RejectDuplicateInput, strawberry.argument(description="The two records and the reason.")
         ],
     ) -> RevisionResult:
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(
         description="Undo a run of learning: what it created is retracted, and what it changed is restored, except what"
@@ -205,19 +263,19 @@ class Mutation(LessonMutations):
         info: Info,
         input: Annotated[DeleteRecordInput, _REVISION],  # noqa: A002 - the contract's name
     ) -> RevisionResult:
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(description="Raise the salience of a record by its reinforcement gain.")
     async def reinforce(self, info: Info, input: Annotated[ReinforceInput, _REVISION]) -> RevisionResult:  # noqa: A002
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(description="Lower the salience of a record.")
     async def penalize(self, info: Info, input: Annotated[PenalizeInput, _REVISION]) -> RevisionResult:  # noqa: A002
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(description="Hold the salience of a record at its present value, or let it decay again.")
     async def pin(self, info: Info, input: Annotated[PinInput, _REVISION]) -> RevisionResult:  # noqa: A002
-        return await _revise(info, input)
+        return await revised(info, input)
 
     @strawberry.mutation(
         description="Report what came of a retrieval: records that were used gain salience by a success and lose it by"
@@ -230,7 +288,8 @@ class Mutation(LessonMutations):
         input: Annotated[ReportOutcomeInput, strawberry.argument(description="The retrieval and its outcome.")],  # noqa: A002
     ) -> ReportOutcomeResult:
         context = info.context
-        return ReportOutcomeSuccess.of(await context.services.feedback.report(context.trust, input.as_report()))
+        report = request_of(input.as_report, check_report)
+        return ReportOutcomeSuccess.of(await context.services.feedback.report(context.trust, report))
 
     @strawberry.mutation(
         description="Erase records irrevocably, with their history, their audit rationales and everything derived from"
@@ -242,13 +301,7 @@ class Mutation(LessonMutations):
         input: Annotated[EraseInput, strawberry.argument(description="What to erase, and why.")],  # noqa: A002
     ) -> EraseResult:
         context = info.context
-        return EraseSuccess.of(await context.services.erasure.erase(context.trust, input.as_request()))
-
-
-class _RevisionInput(Protocol):
-    def as_request(self) -> Revise: ...
-
-
-async def _revise(info: Info, given: _RevisionInput) -> RevisionSuccess:
-    context = info.context
-    return RevisionSuccess.of(await context.services.revision.revise(context.trust, given.as_request()))
+        request = request_of(input.as_request, Erase.check_fields)
+        if request.record_id is not None:
+            context.record.touch(1, request.record_id)
+        return EraseSuccess.of(await context.services.erasure.erase(context.trust, request))

@@ -15,13 +15,18 @@ from stratagraph.store.records.past import Moment
 
 
 class PastLoaders:
-    """Batched reads of the relations and timelines of the records of one answer, each record as of its own instant."""
+    """Batched reads of what belongs to the records of one answer, each record as of its own instant."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self.records: DataLoader[Moment, domain.MemoryRecord | None] = DataLoader(load_fn=self._load_records)
         self.relations: DataLoader[Moment, list[domain.Relation]] = DataLoader(load_fn=self._load_relations)
         self.relation_pages: DataLoader[PastRelationsAsked, RelationPage] = DataLoader(load_fn=self._load_pages)
         self.timelines: DataLoader[PastEpisode, dict[str, Any] | None] = DataLoader(load_fn=self._load_timelines)
+
+    async def _load_records(self, moments: list[Moment]) -> list[domain.MemoryRecord | None]:
+        found = await self._context.services.lookup.named_then(self._context.trust, moments)
+        return [found.get(moment) for moment in moments]
 
     async def _load_relations(self, moments: list[Moment]) -> list[list[domain.Relation]]:
         found = await self._context.services.lookup.past_relations(self._context.trust, moments)

@@ -8,12 +8,14 @@ from typing import Annotated
 import strawberry
 
 from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, record_uuid
+from stratagraph.graphql.change_fields import ChangeQueries
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.lesson_fields import LessonQueries
 from stratagraph.graphql.limits.costs import EVENT
 from stratagraph.graphql.list_queries import ListQueries
 from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.rule_queries import RuleQueries
 from stratagraph.graphql.types.audit import AuditLog
 from stratagraph.graphql.types.duplicates import DuplicateCandidateConnection
 from stratagraph.graphql.types.enums import ListOrder
@@ -57,6 +59,7 @@ class RecordQueries:
     ) -> RetrieveGraphResult:
         context = info.context
         found = await context.services.retrieve.retrieve(context.trust, input.as_request())
+        context.record.touch(len(found.nodes))
         return RetrieveGraphSuccess.of(found, context.narrowed(input.scopes, input.max_sensitivity))
 
     @strawberry.field(
@@ -94,7 +97,9 @@ class RecordQueries:
         ] = None,
     ) -> MemoryRecord | None:
         context = info.context
-        found = await context.services.lookup.record(context.trust, record_uuid(id), as_of=as_of, valid_at=valid_at)
+        wanted = record_uuid(id)
+        found = await context.services.lookup.record(context.trust, wanted, as_of=as_of, valid_at=valid_at)
+        context.record.touch(0 if found is None else 1, wanted)
         if found is None:
             return None
         events = len((found.payload or {}).get("timeline") or ())
@@ -168,11 +173,12 @@ class RecordQueries:
             after=after,
             as_of=as_of,
         )
+        context.record.touch(len(page.records))
         return RecordConnection.of(page, context, lambda: lists.count(context.trust, wanted, as_of=page.as_of))
 
     @strawberry.field(
         description="Return the entities known by a name or alias.",
-        deprecation_reason="Use `entityPage`, which has all of them, page by page.",
+        deprecation_reason="Since 0.1.0, use `entityPage`, which has all of them, page by page.",
     )
     async def entities(
         self,
@@ -191,6 +197,7 @@ class RecordQueries:
         found = await context.services.lookup.entities(
             context.trust, name, scope=scope, first=DEFAULT_ENTITIES if first is None else first
         )
+        context.record.touch(len(found))
         return [MemoryRecord.of(record) for record in found]
 
     @strawberry.field(
@@ -330,7 +337,8 @@ class RecordQueries:
     @strawberry.field(
         description="Return a page of the records that would be pruned by an instant if they were neither read nor"
         " changed before it. Changes nothing.",
-        deprecation_reason="Use `fading`, which has the same records, and counts them only where that is selected.",
+        deprecation_reason="Since 0.1.0, use `fading`, which has the same records, and counts them only where"
+        " that is selected.",
     )
     async def forget_preview(
         self,
@@ -350,7 +358,7 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries):
+class Query(RecordQueries, ListQueries, GraphQueries, LessonQueries, RuleQueries, ChangeQueries):
     @strawberry.field(
         description="Return measures of the records that the caller may read in full, counted in the background."
     )

@@ -13,6 +13,7 @@ from strawberry.http import GraphQLRequestData
 from stratagraph.graphql.json_input import decode_json
 from stratagraph.graphql.limits.costs import body_cost
 from stratagraph.graphql.limits.refusals import LARGE_BODY_BYTES
+from stratagraph.graphql.web.persisted_documents import PersistedDocuments
 from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 
@@ -24,12 +25,14 @@ class UnsupportedBody(InvalidInput):
 
 
 async def read_request(
-    request: Request, pay: Callable[[float], Coroutine[None, None, None]] | None = None
+    request: Request,
+    documents: PersistedDocuments,
+    pay: Callable[[float], Coroutine[None, None, None]] | None = None,
 ) -> GraphQLRequestData:
     """Read the GraphQL request. `pay` takes the cost of a large body before it is decoded.
 
     Raises UnsupportedBody for a content type, charset or compression other than plain JSON in UTF-8, InvalidInput or
-    LimitExceeded for a body that is not a GraphQL request.
+    LimitExceeded for a body that is not a GraphQL request, and what `PersistedDocuments.query_of` raises.
     """
     _check_headers(request)
     body = await request.body()
@@ -44,9 +47,11 @@ async def read_request(
         raise InvalidInput("The body is a list, but batches are not offered; send one GraphQL request per body.")
     if not isinstance(data, dict):
         raise InvalidInput(f"The body must be a JSON object with the key `query`, not {json_type(data)}.")
-    query = _field(data, "query", str)
+    query = documents.query_of(_field(data, "query", str), _field(data, "documentId", str))
     if not query or not query.strip():
-        raise InvalidInput("`query` is missing; send the GraphQL document as a string.", path=["query"])
+        raise InvalidInput(
+            "`query` is missing; send the GraphQL document as a string, or its `documentId`.", path=["query"]
+        )
     return GraphQLRequestData(
         query=query,
         variables=_field(data, "variables", dict),

@@ -18,8 +18,9 @@ from stratagraph.graphql.failure import failure
 from stratagraph.graphql.masking import internal_error
 from stratagraph.graphql.request_record import OTHER, RequestRecord, record_of
 from stratagraph.graphql.telemetry import Telemetry
+from stratagraph.graphql.web.request_ids import HEADER
+from stratagraph.graphql.web.trace_context import NAMES, RESPONSE, sending, trace_id, valid_context
 
-HEADER = "X-Request-Id"  # of the response
 CLIENT_CLOSED = 499  # status where the client disconnected before the answer
 _PROBES = frozenset(
     {"/livez", "/readyz", "/healthz", "/metrics"}
@@ -29,6 +30,9 @@ _log = structlog.get_logger(__name__)
 
 class RecordRequests:
     """Gives each HTTP request an id, returned as the header X-Request-Id, and a record, `scope["state"]["record"]`.
+
+    The id is the client's, if it sends one. If the client says to which trace the request belongs, the log has the
+    trace's id, and requests of the service to others carry it on.
 
     The record is logged and given to `telemetry` when the request has been answered. An exception of the application is
     logged by its type, and answered with status 500 and a reference.
@@ -49,12 +53,18 @@ class RecordRequests:
         async def recorded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                MutableHeaders(scope=message)[HEADER] = record.id
+                headers = MutableHeaders(scope=message)
+                headers[HEADER] = record.id
+                if record.trace_response is not None:
+                    headers[RESPONSE] = record.trace_response
             await send(message)
 
+        trace = valid_context(_trace_headers(scope))
+        ids = {"request_id": record.id} | ({"trace_id": trace_id(trace)} if trace else {})
         with (
-            structlog.contextvars.bound_contextvars(request_id=record.id),
-            self._telemetry.observing(record, _trace_headers(scope)),
+            structlog.contextvars.bound_contextvars(**ids),
+            sending(trace),
+            self._telemetry.observing(record, trace),
         ):
             try:
                 await self._app(scope, receive, recorded)
@@ -87,5 +97,5 @@ def _write(record: RequestRecord) -> None:
 
 
 def _trace_headers(scope: Scope) -> dict[str, str]:
-    wanted = (b"traceparent", b"tracestate")
-    return {name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in wanted}
+    wanted = {name.encode(): name for name in NAMES}
+    return {wanted[name]: value.decode("latin-1") for name, value in scope["headers"] if name in wanted}

@@ -6,10 +6,15 @@ fields, of which the schema has a fixed number. Its name, which the client chose
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from uuid import UUID
 
+from starlette.datastructures import Headers
 from starlette.types import Scope
+
+from stratagraph.graphql.web.request_ids import HEADER, new_request_id, request_id_of
 
 ROUTES = ("/graphql", "/artifacts", "/graphiql", "/livez", "/readyz", "/healthz", "/metrics", "/static", "/")
 OTHER = "other"
@@ -18,18 +23,16 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 _WITH_PATHS = ("/artifacts", "/static")  # routes with paths below them
 
 
-def new_request_id() -> str:
-    """Return the id of a new request, under which the log has it."""
-    return secrets.token_hex(8)
-
-
 @dataclass(slots=True)
 class RequestRecord:
     """What is recorded of one request.
 
-    `route` is one of ROUTES or OTHER. `status` is that of the response, 0 before it. `kind` is query or mutation,
-    `fields` are the root fields and `name` is the name, of a valid GraphQL operation. `cost` is in points. `codes` are
-    those of the errors in the answer.
+    `id` is the client's own, where it sent one. `route` is one of ROUTES or OTHER. `status` is that of the response, 0
+    before it. `kind` is query or mutation, `fields` are the root fields and `name` is the name, of a valid GraphQL
+    operation. `cost` is in points. `codes` are those of the errors in the answer; `failure` is that of the first entry
+    of `errors`, once the operation was executed. `touched` is the number of records that were returned, or that were to
+    be changed, where it is known, and `touched_id` the one that the request names. `executing` is the context in which
+    the operation is executed. `trace_response` names the span of the request, where traces are sent.
     """
 
     id: str = field(default_factory=new_request_id)
@@ -42,6 +45,16 @@ class RequestRecord:
     name: str | None = None
     cost: float | None = None
     codes: list[str] = field(default_factory=list)
+    failure: str | None = None
+    touched: int | None = None
+    touched_id: UUID | None = None
+    executing: Callable[[], AbstractContextManager[object]] = nullcontext
+    trace_response: str | None = None
+
+    def touch(self, records: int, id_: UUID | None = None) -> None:
+        """Note that a field returned, or was to change, so many records: one with the id, if it is given."""
+        self.touched_id = id_ if self.touched is None else None
+        self.touched = (self.touched or 0) + records
 
     @property
     def operation(self) -> str | None:
@@ -54,7 +67,8 @@ class RequestRecord:
 def record_of(scope: Scope) -> RequestRecord:
     """Return a new record of the HTTP request of an ASGI scope."""
     method = scope["method"]
-    return RequestRecord(route=_route(scope["path"]), method=method if method in _METHODS else OTHER)
+    id_ = request_id_of(Headers(scope=scope).get(HEADER))
+    return RequestRecord(id=id_, route=_route(scope["path"]), method=method if method in _METHODS else OTHER)
 
 
 def _route(path: str) -> str:

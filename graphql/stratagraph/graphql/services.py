@@ -8,6 +8,7 @@ from datetime import datetime
 
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.changes.service import Changes
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
@@ -66,5 +67,6 @@ class Services:
     lessons: Lessons
     measures: Measures
     runs: ConsolidationRuns
+    changes: Changes
     health: Callable[[Trust], Awaitable[HealthReport]]
     version: str

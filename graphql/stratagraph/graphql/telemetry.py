@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from graphql import (
@@ -10,6 +10,7 @@ from graphql import (
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
+    GraphQLError,
     InlineFragmentNode,
     OperationDefinitionNode,
     get_operation_ast,
@@ -18,6 +19,7 @@ from graphql.language.ast import SelectionSetNode
 from strawberry.extensions import SchemaExtension
 
 from stratagraph.graphql.request_record import MAX_OPERATION_NAME, RequestRecord
+from stratagraph.store.model.errors import InvalidInput, StratagraphError
 
 INTROSPECTION = "introspection"
 
@@ -28,7 +30,7 @@ class Telemetry:
     def observing(self, record: RequestRecord, headers: Mapping[str, str]) -> AbstractContextManager[None]:
         """Return the context in which a request is served. At its end the record is complete.
 
-        `headers` has `traceparent` and `tracestate`, where the client sent them.
+        `headers` has `traceparent` and `tracestate`, where the client sent valid ones.
         """
         return nullcontext()
 
@@ -42,9 +44,27 @@ class RecordOperation(SchemaExtension):
         operation = None if document is None else get_operation_ast(document, execution.operation_name)
         if document is not None and operation is not None:
             record: RequestRecord = execution.context.record
-            record.kind, record.fields = operation.operation.value, root_fields(document, operation)
-            record.name = operation.name.value[:MAX_OPERATION_NAME] if operation.name is not None else None
-        yield
+            record_operation(record, document, operation)
+            with record.executing():
+                yield
+                record.failure = _first_code(getattr(execution.result, "errors", None))
+        else:
+            yield
+
+
+def _first_code(errors: Sequence[GraphQLError] | None) -> str | None:
+    if not errors:
+        return None
+    original = errors[0].original_error
+    if isinstance(original, StratagraphError):
+        return original.code
+    return InvalidInput.code if original is None or isinstance(original, GraphQLError) else StratagraphError.code
+
+
+def record_operation(record: RequestRecord, document: DocumentNode, operation: OperationDefinitionNode) -> None:
+    """Record kind, root fields and name of an operation of a valid document."""
+    record.kind, record.fields = operation.operation.value, root_fields(document, operation)
+    record.name = operation.name.value[:MAX_OPERATION_NAME] if operation.name is not None else None
 
 
 def root_fields(document: DocumentNode, operation: OperationDefinitionNode) -> tuple[str, ...]:

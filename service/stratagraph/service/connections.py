@@ -12,14 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+import orjson
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from stratagraph.graphql.artifacts import PATH as ARTIFACTS
+from stratagraph.graphql.error_fields import extensions_of
 from stratagraph.graphql.limits.client_networks import client_network
-from stratagraph.graphql.request_log import HEADER
-from stratagraph.graphql.request_record import new_request_id
+from stratagraph.graphql.web.request_ids import HEADER, new_request_id
 from stratagraph.service.processes.board import Member
+from stratagraph.service.sockets import BoundedSocket
 
 HEADER_BYTES = 64 << 10  # of the request line and the headers of one request
 ARTIFACT_FACTOR = 10  # times the body timeout that an artifact has
@@ -192,6 +194,14 @@ class BoundedProtocol(HttpToolsProtocol):
         limits, artifact = self.open_connections.limits, self.scope.get("path") == ARTIFACTS
         self._arm(limits.body_s * (ARTIFACT_FACTOR if artifact else 1))
 
+    def handle_websocket_upgrade(self) -> None:
+        """Leave the connection to the protocol for WebSocket. It counts as open until that has lost it."""
+        self._disarm()
+        super().handle_websocket_upgrade()
+        socket = self.transport.get_protocol()
+        assert isinstance(socket, BoundedSocket)
+        socket.when_lost = self._leave
+
     def _fault_of_headers(self) -> tuple[bytes, str] | None:
         """Return the status and message for headers that must be refused; None if there is nothing wrong with them."""
         if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > HEADER_BYTES:
@@ -292,7 +302,8 @@ class BoundedProtocol(HttpToolsProtocol):
         request_id = new_request_id()
         unknown = dict.fromkeys(("method", "route", "operation", "duration_ms", "cost"))
         _log.info("request", request_id=request_id, status=int(status[:3]), codes=[code], **unknown)
-        body = f'{{"errors":[{{"message":"{message}","extensions":{{"code":"{code}"}}}}]}}'.encode()
+        extensions = extensions_of(code, retryable=code == "UNAVAILABLE")
+        body = orjson.dumps({"errors": [{"message": message, "extensions": extensions}]})
         head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n{HEADER}: {request_id}\r\n"
         self.transport.write(b"HTTP/1.1 %s\r\n%sconnection: close\r\n\r\n%s" % (status, head.encode(), body))
         self.transport.close()

@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 from stratagraph.service.connections import OpenConnections, bounded_protocol
 from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.listening import BACKLOG
+from stratagraph.service.sockets import MESSAGE_BYTES, BoundedSocket
 
 GRACE_S = 20  # requests under way may take this long to finish after a stop is asked for
 DATE_S = 1.0  # how often the Date header is renewed
@@ -42,7 +43,9 @@ async def serve_http(
     config = uvicorn.Config(
         application,
         http=bounded_protocol(connections),
-        ws="none",  # no subscription protocol is offered
+        ws=BoundedSocket,
+        ws_max_size=MESSAGE_BYTES,
+        ws_per_message_deflate=False,  # messages are small, and each connection would hold a window
         timeout_keep_alive=math.ceil(connections.limits.idle_s),
         log_config=None,
         access_log=False,

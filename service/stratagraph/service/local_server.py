@@ -11,9 +11,11 @@ from typing import Any
 
 import orjson
 import structlog
-from strawberry.schema.exceptions import CannotGetOperationTypeError
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.types.graphql import OperationType
 
 from stratagraph.graphql.context import Context
+from stratagraph.graphql.error_fields import error_fields, extensions_of
 from stratagraph.graphql.masking import coded, internal_error
 from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.service.local_socket import BACKLOG, FIELDS, LARGEST
@@ -50,9 +52,15 @@ class LocalApi:
                 variable_values=request["variables"],
                 context_value=context,
                 operation_name=request["operationName"],
+                allowed_operation_types=(OperationType.QUERY, OperationType.MUTATION),
             )
         except StratagraphError as error:
-            return _refusal(error.code, error.message)
+            return _refusal(error.code, error.message, error_fields(error))
+        except InvalidOperationTypeError:
+            return _refusal(
+                InvalidInput.code,
+                "DOCUMENT: a subscription is a stream; `stratagraph changes --follow` prints what changes",
+            )
         except CannotGetOperationTypeError as error:
             return _refusal(InvalidInput.code, error.as_http_error_reason())
         except Exception as error:
@@ -78,9 +86,9 @@ class LocalApi:
         return replace(SINGLE_USER, tenant=tenant)
 
 
-def _refusal(code: str, message: str) -> dict[str, Any]:
-    """Return the response to a request that was not executed."""
-    return {"answer": {"errors": [{"message": message, "extensions": {"code": code}}]}, "codes": [code]}
+def _refusal(code: str, message: str, fields: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """Return the response to a request that was not executed; `fields` are those of its error, if it is one of ours."""
+    return {"answer": {"errors": [{"message": message, "extensions": fields or extensions_of(code)}]}, "codes": [code]}
 
 
 async def serve_local(api: LocalApi, bound: socket.socket, stop: asyncio.Event) -> None:

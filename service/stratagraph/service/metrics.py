@@ -24,6 +24,7 @@ from starlette.routing import Route
 
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.telemetry import Telemetry
+from stratagraph.memory.changes.following import Following
 from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.service.connections import OpenConnections
 from stratagraph.service.measuring import Measured, Measurements
@@ -42,6 +43,7 @@ from stratagraph.store.records.census import Census
 from stratagraph.store.search.outcomes import RetrievalUse
 
 T = TypeVar("T")
+SUBSCRIPTION = "subscription"  # the kind of an operation
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -100,6 +102,10 @@ class Metrics(Telemetry):
         """Show the number of `connections` too."""
         self._process.connections = connections
 
+    def follow_changes(self, following: Following) -> None:
+        """Show the number of streams of changes too."""
+        self._process.following = following
+
     def follow_embedder(self, embedder: Embedder) -> None:
         """Show the use of `embedder` too."""
         self._process.embedder = embedder
@@ -110,8 +116,9 @@ class Metrics(Telemetry):
             yield
         finally:
             self._requests.labels(record.route, record.method, str(record.status)).inc()
-            self._request_seconds.labels(record.route).observe(record.seconds)
-            if record.kind is not None and record.operation is not None:
+            if record.kind != SUBSCRIPTION:  # a stream takes as long as its client likes
+                self._request_seconds.labels(record.route).observe(record.seconds)
+            if record.kind not in (None, SUBSCRIPTION) and record.operation is not None:
                 self._operation_seconds.labels(record.kind, record.operation).observe(record.seconds)
             for code in record.codes:
                 self._errors.labels(code).inc()
@@ -176,6 +183,7 @@ class _ProcessState(Collector):
         self._is_ready = is_ready
         self.slots: list[FairSlots] = []
         self.connections: OpenConnections | None = None
+        self.following: Following | None = None
         self.embedder: Embedder | None = None
 
     def describe(self) -> Iterable[Metric]:
@@ -220,6 +228,10 @@ class _ProcessState(Collector):
         if self.connections is not None:
             yield GaugeMetricFamily(
                 "stratagraph_open_connections", "Open client connections.", value=self.connections.total
+            )
+        if self.following is not None:
+            yield GaugeMetricFamily(
+                "stratagraph_open_subscriptions", "Open streams of changes.", value=self.following.followers
             )
 
 

@@ -14,6 +14,8 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
+from stratagraph.graphql.web.trace_context import outgoing
+
 _REFUSALS = (400, 413, 422)  # answers that blame the request
 _LATER = (408, 409, 425, 429)  # as those from 500 on: answers that a later request may not get
 
@@ -32,6 +34,8 @@ class Errors:
 
 class ModelEndpoint:
     """The address `path` below `url`, for requests in JSON. To be closed at the end.
+
+    A request that is sent for one of a client carries on its trace.
 
     `name` is what the settings call it, such as embedder. `key` is sent as a bearer token, and is in no log and no
     error. Answers have at most `most` MiB, and are complete within the read timeout.
@@ -66,7 +70,7 @@ class ModelEndpoint:
             async with (
                 asyncio.timeout(self._deadline_s),  # a client's timeouts begin anew with each part that it receives
                 self._http.stream(
-                    "POST", self._url, content=body, headers={"Content-Type": "application/json"}
+                    "POST", self._url, content=body, headers={"Content-Type": "application/json", **outgoing()}
                 ) as answer,
             ):
                 self._check(answer)

@@ -19,6 +19,7 @@ from stratagraph.graphql.services import Services
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.changes.service import Changes
 from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.memory.embedding.filling import count_waiting
 from stratagraph.memory.embedding.questions import QuestionEmbedder
@@ -95,6 +96,7 @@ class Runtime:
     measures: Measures
     learning: Learning
     runs: ConsolidationRuns
+    changes: Changes
     artifacts: Artifacts
     jobs: Runner
     measurements: Measurements
@@ -127,6 +129,7 @@ class Runtime:
             lessons=self.lessons,
             measures=self.measures,
             runs=self.runs,
+            changes=self.changes,
             health=self.health.report,
             version=importlib.metadata.version("stratagraph"),
         )
@@ -293,6 +296,7 @@ async def open_runtime(
             measures=Measures(database, directory, freshness),
             learning=learning,
             runs=ConsolidationRuns(database, directory, clock),
+            changes=Changes(database, directory, clock),
             artifacts=artifacts,
             jobs=jobs,
             measurements=measurements,

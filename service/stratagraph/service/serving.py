@@ -24,6 +24,8 @@ from stratagraph.graphql.oidc.tokens import OidcTokens
 from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
 from stratagraph.graphql.schema import Schema, build_schema
+from stratagraph.graphql.web.options import WebOptions
+from stratagraph.graphql.web.persisted_documents import PersistedDocuments
 from stratagraph.memory.embedding.embedder import Embedder, EmbedderUnavailable
 from stratagraph.service.connections import OpenConnections
 from stratagraph.service.holder import hold, publish_address
@@ -154,6 +156,9 @@ async def _run_opened(
     async with open_telemetry(runtime, member) as telemetry:
         if runtime.embedder is not None and "api" in parts:
             await _prepare(runtime.embedder)
+        answers = listeners.api is not None or listeners.local is not None
+        schema = build_schema() if answers else None
+        web = web_options(settings, schema) if schema is not None else None
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(runtime.health.watch(), name="watch")]
             if runtime.supervisor is not None:
@@ -163,8 +168,6 @@ async def _run_opened(
             if "sync" in parts:
                 tasks.append(group.create_task(runtime.sync_worker().run(), name="sync"))
             limits = settings.connection_limits
-            answers = listeners.api is not None or listeners.local is not None
-            schema = build_schema() if answers else None
 
             def ready() -> None:
                 on_ready(runtime.mirror.uri if runtime.mirror.is_found else None)
@@ -180,7 +183,7 @@ async def _run_opened(
             if listeners.local is not None:
                 group.create_task(serve_local(LocalApi(runtime, schema), listeners.local, stop.now), name="local")
             if listeners.api is not None:
-                app = application(runtime, telemetry, schema)
+                app = application(runtime, telemetry, schema, web, stop.now)
                 clients = OpenConnections(limits, member, stop.is_asked)
                 telemetry.metrics.follow_connections(clients)
                 group.create_task(serve_http(app, listeners.api, clients, stop.now, ready), name="api")
@@ -226,15 +229,22 @@ def _held(settings: Settings, parts: tuple[Part, ...]) -> Iterator[Path | None]:
         yield holder_file
 
 
-def application(runtime: Runtime, telemetry: ServiceTelemetry, schema: Schema | None = None) -> Starlette:
-    """Return the ASGI application of the API over the services of `runtime`.
+def application(
+    runtime: Runtime,
+    telemetry: ServiceTelemetry,
+    schema: Schema | None = None,
+    web: WebOptions | None = None,
+    stopping: asyncio.Event | None = None,
+) -> Starlette:
+    """Return the ASGI application of the API over the services of `runtime`. Streams end when `stopping` is set.
 
     It has /metrics only in single-user mode, where every caller is the operator, and if they have no own listener.
     """
-    settings = runtime.settings
+    settings, schema = runtime.settings, schema or build_schema()
     has_metrics = settings.is_single_user and settings.metrics_port is None
     admission = Admission(settings.fair_use, Budgets(RateBuckets(runtime.database, uuid4())))
     telemetry.metrics.follow(admission.heavy, admission.running, admission.transfers)
+    telemetry.metrics.follow_changes(runtime.changes.following)
     return build_app(
         runtime.services(),
         Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
@@ -243,10 +253,20 @@ def application(runtime: Runtime, telemetry: ServiceTelemetry, schema: Schema | 
         unready=runtime.health.unready,
         health=runtime.health.report_to_operator,
         loopback_only=settings.is_single_user,
+        stopping=stopping,
         schema=schema,
         telemetry=telemetry,
         metrics=telemetry.metrics.route() if has_metrics else None,
+        web=web or web_options(settings, schema),
     )
+
+
+def web_options(settings: Settings, schema: Schema) -> WebOptions:
+    """Return what the settings say of the web. Raises Misconfigured for a persisted document that is not valid."""
+    if settings.documents_dir is None:
+        return WebOptions(origins=settings.cors_origins)
+    documents = PersistedDocuments.load(settings.documents_dir, schema._schema, is_exclusive=settings.documents_only)
+    return WebOptions(origins=settings.cors_origins, documents=documents)
 
 
 def _metrics_application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import platformdirs
 from pydantic import Field, Json, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
@@ -24,6 +25,7 @@ from stratagraph.service.removed_settings import advice_on_removed
 from stratagraph.service.secret_files import secrets_in
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.search.embeddings import MAX_DIMENSIONS
 
@@ -33,6 +35,8 @@ Part = Literal["api", "sync", "jobs"]
 POINTS_PER_REQUEST = 5  # of a budget: a credential may send as many requests as its budget allows at this cost
 MOST_WORKERS = 8  # unless the settings name a number
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
+# As browsers send it: a port only where it is not the scheme's own.
+_ORIGIN = re.compile(r"(?:http://(?!.*:80\Z)|https://(?!.*:443\Z))(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[1-9]\d{0,4})?\Z")
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
 
 
@@ -128,6 +132,41 @@ class OperationSettings(BaseSettings):
     )
 
 
+class WebSettings(BaseSettings):
+    """What pages of other origins may do, and which documents are executed."""
+
+    cors_origins: Annotated[frozenset[str], NoDecode] = Field(
+        default=frozenset(),
+        description="origins of pages in browsers that may call the API, separated by commas, such as"
+        " https://app.example.org; by default none may",
+    )
+    documents_dir: Path | None = Field(
+        default=None,
+        description="directory of persisted documents, files *.graphql, which requests name by their SHA-256",
+    )
+    documents_only: bool = Field(default=False, description="whether only persisted documents are executed")
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def separate_origins(cls, given: object) -> object:
+        if not isinstance(given, str):
+            return given
+        found = [one for one in map(str.strip, given.split(",")) if one]
+        for one in found:
+            if not _ORIGIN.match(one):
+                raise ValueError(
+                    f"{shown(one)} is no origin: give a scheme, a host and a port that is not the scheme's own, in"
+                    " lower case, such as https://app.example.org or http://localhost:5173, without a path"
+                )
+        return frozenset(found)
+
+    @model_validator(mode="after")
+    def only_needs_documents(self) -> Self:
+        if self.documents_only and self.documents_dir is None:
+            raise ValueError("STRATAGRAPH_DOCUMENTS_ONLY needs STRATAGRAPH_DOCUMENTS_DIR, which is not set")
+        return self
+
+
 class LearningSettings(EmbedderSettings, ExtractorSettings):
     """How often the service learns from episodes."""
 
@@ -146,7 +185,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Settings(LearningSettings, OperationSettings):
+class Settings(LearningSettings, OperationSettings, WebSettings):
     """All settings. `Settings.load()` reads them from the environment and refuses unknown names."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")

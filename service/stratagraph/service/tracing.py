@@ -1,7 +1,9 @@
-"""Traces by OpenTelemetry: one span per request, and in it one per transaction of the database.
+"""Traces by OpenTelemetry: one span per request, in it one per kind of memory operation, and one per transaction.
 
-A span has the route, the root fields, the status and the error codes. It never has a document, a variable, a statement,
-a parameter, a credential or a tenant. The packages are those of the extra `tracing`.
+A span has the route, the root fields, the status and the error codes; that of a memory operation has what the semantic
+conventions for generative AI ask for: its name, the number of records, and the id of a record that the request names.
+None ever has a document, a variable, a statement, a parameter, a text of a memory or a question, a credential or a
+tenant. The packages are those of the extra `tracing`.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from contextlib import contextmanager
 
 import structlog
 
+from stratagraph.graphql.memory_operations import memory_operations
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.telemetry import Telemetry
-from stratagraph.store.model.errors import Misconfigured
+from stratagraph.graphql.web.trace_context import sending
+from stratagraph.store.model.errors import Misconfigured, StratagraphError
 
 try:
     from opentelemetry import context, trace
@@ -61,6 +65,13 @@ class _LoggedOnce(SpanExporter):
         return self._exporter.force_flush(timeout_millis)
 
 
+def _context_of(span: trace.Span) -> dict[str, str]:
+    """Return the headers by which others continue the trace of a span."""
+    carrier: dict[str, str] = {}
+    TraceContextTextMapPropagator().inject(carrier, context=trace.set_span_in_context(span))
+    return carrier
+
+
 class Tracing(Telemetry):
     """Sends spans to `endpoint` in the background. Spans that it does not take in time are dropped, up to 2,048 wait.
 
@@ -90,8 +101,12 @@ class Tracing(Telemetry):
             kind=trace.SpanKind.SERVER,
         )
         token = context.attach(trace.set_span_in_context(span))
+        own = _context_of(span)
+        record.trace_response = own["traceparent"]
+        record.executing = lambda: self._memory_operations(record)
         try:
-            yield
+            with sending(own):
+                yield
         finally:
             context.detach(token)
             if record.operation is not None:
@@ -109,6 +124,39 @@ class Tracing(Telemetry):
             if record.codes or record.status >= SERVER_ERROR:
                 span.set_status(trace.StatusCode.ERROR)
             span.end()
+
+    @contextmanager
+    def _memory_operations(self, record: RequestRecord) -> Iterator[None]:
+        """Observe an operation on the memory, by a span for each kind of what it does; the first is the current one."""
+        names = memory_operations(str(record.kind), record.fields)
+        spans = [
+            self._tracer.start_span(name, kind=trace.SpanKind.INTERNAL, attributes={"gen_ai.operation.name": name})
+            for name in names
+        ]
+        if not spans:
+            yield
+            return
+        raised = None
+        try:
+            with (
+                trace.use_span(spans[0], record_exception=False, set_status_on_exception=False),
+                sending(_context_of(spans[0])),
+            ):
+                yield
+        except BaseException as error:
+            raised = error.code if isinstance(error, StratagraphError) else type(error).__name__
+            raise
+        finally:
+            failure = raised or record.failure or next(iter(record.codes), None)
+            for span in spans:
+                if len(spans) == 1 and record.touched is not None:
+                    span.set_attribute("gen_ai.memory.record.count", record.touched)
+                    if record.touched_id is not None:
+                        span.set_attribute("gen_ai.memory.record.id", str(record.touched_id))
+                if failure is not None:
+                    span.set_attribute("error.type", failure)
+                    span.set_status(trace.StatusCode.ERROR)
+                span.end()
 
     @contextmanager
     def transaction(self, role: str) -> Iterator[None]:

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from stratagraph.graphql.app import LoopbackHosts
+from stratagraph.graphql.error_fields import extensions_of
 from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
 from stratagraph.graphql.services import HealthReport, Report
@@ -77,7 +78,7 @@ def _application(version: str, *, loopback: bool, metrics: bool, api: bool = Fal
         return Response(waiting_metrics(), headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     async def unavailable(_: Request) -> Response:
-        error = {"message": REASON, "extensions": {"code": "UNAVAILABLE", "retryable": True}}
+        error = {"message": REASON, "extensions": extensions_of("UNAVAILABLE", retryable=True, retry_after=1.0)}
         return JSONResponse({"errors": [error]}, status_code=503, headers={"Retry-After": "1"})
 
     routes = probes(version, unready, health)

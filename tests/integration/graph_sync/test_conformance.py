@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from itertools import product
@@ -15,6 +15,7 @@ from fix_examples import repeated
 from fix_graphs import (
     INSTANTS,
     MICROSECOND,
+    TYPES,
     Graph,
     create_tenant,
     hub_relations,
@@ -31,10 +32,11 @@ from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.source import MirrorSource
-from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.trust import Trust, Visibility
 from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.records.inserting import NewRecord, NewRelation
+from stratagraph.store.traversal.hop_types import HopTypes, fetch_types
 from stratagraph.store.traversal.neighbourhood import FAN_OUT, Limits, Neighbourhood, SqlGraphReader, neighbourhood
 
 pytestmark = pytest.mark.neo4j
@@ -88,12 +90,19 @@ class Engines:
         scores: Mapping[UUID, float] | None = None,
         at: datetime = NOON,
         history: bool = False,
+        types: Sequence[Collection[MemoryType]] = (),
     ) -> Neighbourhood:
         """Return the neighbourhood as of `at`; check that both engines and the oracle find the same."""
         caller = await self.memory.directory.resolve(trust)
+
+        async def types_of(ids: Collection[UUID]) -> Mapping[UUID, MemoryType]:
+            async with self.memory.database.reading(caller.bounds) as connection:
+                return await fetch_types(connection, caller, ids)
+
+        asked: dict[str, Any] = {"scores": scores or {}, "at": at, "history": history}
+        asked["hop_types"] = HopTypes(types, types_of) if types else None
         by_sql, by_neo4j, expected = [
-            await neighbourhood(engine, caller, roots, limits, scores=scores or {}, at=at, history=history)
-            for engine in (self.sql, self.neo4j, graph)
+            await neighbourhood(engine, caller, roots, limits, **asked) for engine in (self.sql, self.neo4j, graph)
         ]
         assert list(by_neo4j.edges.items()) == list(by_sql.edges.items())
         for found in (by_sql, by_neo4j):
@@ -105,7 +114,7 @@ class Engines:
             assert found.reached == expected.reached
             assert found.hubs == expected.hubs
         check_visibility(graph, trust, by_sql, roots, limits)
-        await self.check_displacement(graph, caller, by_sql, roots, limits, scores=scores or {}, at=at, history=history)
+        await self.check_displacement(graph, caller, by_sql, roots, limits, **asked)
         return by_sql
 
     async def check_displacement(
@@ -176,6 +185,60 @@ async def test_both_engines_find_the_same_visible_records_in_random_graphs(engin
     assert min(found_something, cut, leaves, 4 * past) > GRAPHS // 4, (
         "too few graphs have edges, reached limits, leaves or past records"
     )
+
+
+def reachable(
+    graph: Graph,
+    trust: Trust,
+    roots: Sequence[UUID],
+    hops: int,
+    types: Mapping[UUID, MemoryType],
+    allowed: Sequence[Any],
+) -> dict[UUID, int]:
+    """Return what is within `hops` without any limit, where each hop reaches records of its types only."""
+    found = dict.fromkeys(roots, 0)
+    frontier = set(roots)
+    for hop in range(1, hops + 1):
+        wanted = allowed[hop - 1] if hop <= len(allowed) else ()
+        reached = {
+            far
+            for relation in graph.relations.values()
+            for near, far in ((relation.source, relation.target), (relation.target, relation.source))
+            if near in frontier
+            and far not in found
+            and graph.shows(trust, far)
+            and (not wanted or types[far] in wanted)
+        }
+        found |= dict.fromkeys(reached, hop)
+        frontier = {id_ for id_ in reached if graph.visibility(trust, id_) is Visibility.FULL}
+    return found
+
+
+async def test_both_engines_reach_just_the_types_of_each_hop(engines: Engines, clean_neo4j: str) -> None:
+    rng = random.Random(20261127)
+    graphs = await random_graphs(engines.memory, rng, GRAPHS)
+    await sync_mirror(engines, clean_neo4j)
+    narrowed = leaves = cut = 0
+    for graph in graphs:
+        rows = await engines.memory.rows("SELECT id, type FROM record WHERE tenant = :tenant", tenant=graph.tenant.id)
+        types = {row["id"]: MemoryType(row["type"]) for row in rows}
+        for _ in range(CALLERS):
+            trust = random_caller(rng, graph)
+            visible = graph.fully_visible(trust)
+            if not visible:
+                continue
+            roots = rng.sample(visible, min(len(visible), rng.randrange(1, 4)))
+            allowed = [rng.sample(list(TYPES), rng.randrange(3)) for _ in range(rng.randrange(1, 5))]
+            whole = await engines.compare(graph, trust, roots, UNLIMITED, types=allowed)
+            assert whole.hops == reachable(graph, trust, roots, UNLIMITED.hops, types, allowed)
+            for id_, hop in whole.hops.items():
+                assert not hop or hop > len(allowed) or not allowed[hop - 1] or types[id_] in allowed[hop - 1]
+            few = Limits(nodes=rng.choice([2, 5]), edges=rng.choice([1, 4]), hops=rng.randrange(1, 4))
+            limited = await engines.compare(graph, trust, roots, few, types=allowed[: few.hops])
+            narrowed += whole.hops != graph.within(trust, roots, UNLIMITED.hops)
+            leaves += bool(whole.leaves)
+            cut += bool(limited.reached)
+    assert min(narrowed, 4 * leaves, cut) > GRAPHS // 4, "too few walks are narrowed, reach leaves, or reach a limit"
 
 
 async def test_as_the_clock_moves_both_engines_reach_exactly_the_facts_that_hold(

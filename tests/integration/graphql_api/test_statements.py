@@ -22,10 +22,12 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.records.inserting import NewRelation
 
 EVERYTHING = """{ records(first: 100) { nodes {
-  id name text payload interpretation lifecycle { pinned } provenance { sources { ref } }
-  relations { predicate inverse } auditLog { action } } } }"""
+  id name text payload typed { __typename } interpretation lifecycle { pinned }
+  provenance { sources { ref record { id } } }
+  relations { predicate inverse source { id } target { name } } auditLog { action } } } }"""
 GRAPH = """{ retrieveGraph(input: {taskDescriptor: "message", rootLimit: 50, nodeLimit: 100}) {
-  ... on RetrieveGraphSuccess { nodes { record { name payload relations { predicate } auditLog { action } } } } } }"""
+  ... on RetrieveGraphSuccess { nodes { record { name payload relations { predicate } auditLog { action } } }
+  edges { source { typed { __typename } } target { id } } } } }"""
 ITEM = "{ id name relationPage(first: 3) { nodes { id } } relations { id } }"
 LISTS = f"""{{ records(filter: {{types: [EPISODIC], tags: {{all: []}}, namePrefix: "user"}}, order: OCCURRED_DESC) {{
     totalCount nodes {ITEM} }}
@@ -61,7 +63,13 @@ async def test_the_number_of_statements_does_not_grow_with_the_list(memory: Memo
 
 def test_every_error_has_a_code_and_internal_errors_are_masked() -> None:
     ours = coded(GraphQLError("x", original_error=InvalidInput("tags: too many", path=["tags"])))
-    assert ours.extensions == {"code": "INVALID_INPUT", "retryable": False, "path": ["tags"]}
+    assert ours.extensions == {
+        "code": "INVALID_INPUT",
+        "retryable": False,
+        "path": ["tags"],
+        "retryAfter": None,
+        "problems": [{"code": "INVALID_INPUT", "message": "tags: too many", "path": ["tags"]}],
+    }
     away = coded(GraphQLError("x", original_error=StoreUnavailable()))
     assert (away.extensions or {})["retryable"] is True
     syntax = coded(GraphQLError("Syntax Error: Expected Name."))

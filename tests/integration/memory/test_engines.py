@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from fix_graphs import Graph, create_tenant, random_record, readable_by_all, sparse_relations, write_graph
@@ -26,7 +26,7 @@ from stratagraph.memory.retrieve.expand import Walk
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
-from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.traversal.neighbourhood import Limits
 
 pytestmark = pytest.mark.neo4j
@@ -323,3 +323,22 @@ async def test_the_number_of_statements_does_not_grow_with_what_the_mirror_finds
     before = proxied.memory.database.statements
     assert (await engines.ask(caller, in_mirror=in_mirror, in_sql=in_sql)).engine == "neo4j"
     assert proxied.memory.database.statements - before <= 2, "only the query for the mirror's freshness may run"
+
+
+@pytest.mark.usefixtures("patient")
+async def test_the_types_of_each_hop_are_the_same_from_the_mirror_and_in_sql(proxied: ProxiedMirror) -> None:
+    narrowed = 0
+    for types in ([MemoryType.SEMANTIC], [MemoryType.ENTITY, MemoryType.EPISODIC], [MemoryType.COMPETENCE]):
+        for hop_types in ((tuple(types),), ((), tuple(types)), (tuple(types), tuple(types), ())):
+            request = RetrieveRequest(task_descriptor="beacon", max_hops=3, root_limit=2, hop_types=hop_types)
+            mirrored, in_sql = [
+                await proxied.ask(proxied.engines(preference), request) for preference in ("neo4j", "sql")
+            ]
+            assert (mirrored.engine, in_sql.engine) == ("neo4j", "sql")
+            assert [(one.record.id, one.hop) for one in mirrored.nodes] == [(n.record.id, n.hop) for n in in_sql.nodes]
+            for node in mirrored.nodes:
+                wanted = hop_types[node.hop - 1] if 0 < node.hop <= len(hop_types) else ()
+                assert not wanted or node.record.type in wanted
+            whole = await proxied.ask(proxied.engines("sql"), replace(request, hop_types=()))
+            narrowed += len(mirrored.nodes) < len(whole.nodes)
+    assert narrowed

@@ -558,7 +558,7 @@ async def test_merged_entities_are_erased_together(store: Store) -> None:
 
 async def test_erasing_a_fact_as_an_entity_is_refused(store: Store) -> None:
     fact = (await store.memory.observe("Alice", "likes", "tea")).primary.id
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(InvalidInput, match="type semantic, not an entity"):
         await store.erase(entity_id=fact)
 
 

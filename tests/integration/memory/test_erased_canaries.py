@@ -188,7 +188,7 @@ class Planting:
     async def plant_traces(self) -> None:
         """Leave canaries and ids in logs, dead letters and parked jobs, as failures do."""
         await self.memory.retrieve.retrieve(self.memory.trust, RetrieveRequest(task_descriptor=NAME))
-        assert await self.memory.lessons.playbook(self.memory.trust) != ""
+        assert (await self.memory.lessons.playbook(self.memory.trust)).lessons
         record, error = self.facts[0], self.word("error")
         values = {"id": record, "error": error, "at": self.memory.clock.now()}
         (row,) = await self.memory.rows("SELECT tenant FROM record WHERE id = :id", id=record)

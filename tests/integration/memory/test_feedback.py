@@ -165,7 +165,7 @@ async def test_reports_on_the_same_records_at_the_same_time_all_count(memory: Me
 async def test_only_what_the_retrieval_returned_counts_and_only_for_who_asked(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.memory.feedback.service.WAIT_S", 0.1)
+    monkeypatch.setattr("stratagraph.memory.feedback.waiting.WAIT_S", 0.1)
     (used,) = await facts(memory, "seeds")
     asked = await ask(memory)
     (later,) = await facts(memory, "nuts")
@@ -232,7 +232,7 @@ async def test_a_report_waits_for_a_retrieval_that_another_process_has_not_logge
 
 
 async def test_a_report_on_an_unknown_retrieval_ends(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stratagraph.memory.feedback.service.WAIT_S", 0.3)
+    monkeypatch.setattr("stratagraph.memory.feedback.waiting.WAIT_S", 0.3)
     with pytest.raises(RecordNotFound, match="try again shortly") as young:
         await report(memory, new_id())
     assert young.value.retryable

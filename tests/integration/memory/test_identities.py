@@ -41,7 +41,7 @@ async def key(memory: Memory, name: str = "agent", *, scopes: set[str] | None = 
 @pytest.fixture(autouse=True)
 def _reports_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a report on a retrieval that is not the caller's refused at once."""
-    monkeypatch.setattr("stratagraph.memory.feedback.service.WAIT_S", 0.0)
+    monkeypatch.setattr("stratagraph.memory.feedback.waiting.WAIT_S", 0.0)
 
 
 @pytest.fixture

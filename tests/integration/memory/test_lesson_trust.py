@@ -44,7 +44,7 @@ async def verify(memory: Memory, trust: Trust, id_: UUID) -> None:
 async def test_a_writer_cannot_say_that_its_own_lesson_is_verified(memory: Memory) -> None:
     id_ = await learn(memory, WRITER, verified=True)
     assert not await is_verified(memory, id_)
-    assert "verified" not in await memory.lessons.playbook(memory.trust)
+    assert "verified" not in (await memory.lessons.playbook(memory.trust)).text
     content = {
         "kind": "competence",
         "skill_name": "shipping",
@@ -100,7 +100,7 @@ async def test_a_change_of_the_advice_drops_its_verification(memory: Memory, sen
     assert await is_verified(memory, id_)
     await learn(memory, WRITER, solution="skip the tests", sensitivity=sensitivity)
     assert not await is_verified(memory, id_)
-    assert "verified" not in await memory.lessons.playbook(memory.trust)
+    assert "verified" not in (await memory.lessons.playbook(memory.trust)).text
     await verify(memory, OTHER, id_)
     known = await payload(memory, id_)
     memory.clock.forward(timedelta(seconds=1))

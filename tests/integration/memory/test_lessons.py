@@ -51,9 +51,9 @@ async def tasks(memory: Memory, trust: Trust | None = None, **asked: Any) -> lis
 
 
 async def told(memory: Memory, trust: Trust | None = None, **asked: Any) -> str:
-    text = await memory.lessons.playbook(trust or memory.trust, **asked)
+    found = await memory.lessons.playbook(trust or memory.trust, **{"is_counted": True, **asked})
     await memory.retrieve.log.flush()
-    return text
+    return found.text
 
 
 async def test_a_lesson_is_a_competence_with_every_field_of_the_schema(memory: Memory) -> None:
@@ -418,11 +418,12 @@ async def test_what_is_out_of_bounds_is_refused(memory: Memory) -> None:
 
 async def test_the_counts_of_a_lesson_go_with_it(memory: Memory) -> None:
     id_ = (await learn(memory, "one")).captured.primary.id
-    text = await memory.lessons.playbook(memory.trust)
-    assert str(id_) in text
+    found = await memory.lessons.playbook(memory.trust)
+    assert found.lessons == (id_,)
     await memory.revision.revise(memory.trust, Delete(record_id=id_, rationale="away"))
     await memory.retrieve.log.flush()  # the entry is written without the lesson
     assert await memory.lessons.credit(memory.trust) == []
+    assert await memory.lessons.credit_playbook(memory.trust, found.id, lessons=[id_]) == []
 
 
 @dataclass

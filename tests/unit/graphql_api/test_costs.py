@@ -55,7 +55,7 @@ def retrieval(given: dict[str, Any], more: str = "") -> float:
 
 
 def test_every_query_and_mutation_has_a_cost_and_no_other() -> None:
-    roots = [SCHEMA.query_type, SCHEMA.mutation_type]
+    roots = [SCHEMA.query_type, SCHEMA.mutation_type, SCHEMA.subscription_type]
     names = {name for root in roots if root is not None for name in root.fields}
     assert {name for name in WORK if not name.startswith("__")} == names
 

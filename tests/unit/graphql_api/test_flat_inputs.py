@@ -18,12 +18,15 @@ from stratagraph.graphql.types.capture import CaptureMemoryInput
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 
 SCHEMA = build_schema()
+# Built by one call too, with the values of their input types left as they are; see test_typed_inputs.py.
+NESTED = {"ContestInput", "EraseInput", "ForkRecordInput", "MergeInput", "RememberInput", "SupersedeRecordInput"}
 FLAT = [
     (type_, type_.extensions["strawberry-definition"])
     for type_ in SCHEMA._schema.type_map.values()
     if isinstance(type_, GraphQLInputObjectType)
     and isinstance(type_.extensions.get("strawberry-definition"), StrawberryObjectDefinition)
     and type_.extensions["strawberry-definition"].from_input is not None
+    and type_.name not in NESTED
 ]
 TEXT = st.none() | st.text(max_size=3)
 VALUES = st.fixed_dictionaries(
@@ -48,7 +51,9 @@ def test_all_fields_of_a_flat_input_are_leaves_or_lists_of_leaves(
 ) -> None:
     for field in type_.fields.values():
         plain = get_nullable_type(field.type)
-        assert is_leaf_type(get_nullable_type(plain.of_type) if isinstance(plain, GraphQLList) else plain)
+        while isinstance(plain, GraphQLList):
+            plain = get_nullable_type(plain.of_type)
+        assert is_leaf_type(plain)
     assert not any(getattr(field.type, "is_maybe", False) for field in definition.fields)
 
 

@@ -86,7 +86,7 @@ def test_a_rendering_shows_the_part_of_an_answer_that_fits() -> None:
         record_of(MemoryType.EPISODIC, id=UUID(int=place), text=f"assistant: {FILLER}{text} {FILLER}")
         for place, text in enumerate((ANSWER, "Nobody serviced anything."), 1)
     ]
-    lines = render(found, token_budget=300, words=words_asked(QUESTION)).splitlines()
+    lines = render(found, token_budget=300, words=words_asked(QUESTION)).text.splitlines()
     assert len(lines) == 2
     assert ANSWER in lines[0]
     assert "Nobody serviced anything." in lines[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -16,13 +18,17 @@ from strategies import records
 
 from stratagraph.memory.capture.caption import plan_caption
 from stratagraph.memory.records.qualifiers import CONDITIONS_LENGTH, qualifiers, validity_phrases
-from stratagraph.memory.retrieve.rendering import SHARE, render
+from stratagraph.memory.retrieve.rendering import SHARE, CitationStyle, render, without_citations
 from stratagraph.memory.retrieve.tokens import MARK, cut_to, tokens_in
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.records import MemoryRecord
 
 ID = UUID(int=1)
 START, END = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, 12, 30, tzinfo=UTC)
+
+
+def text_of(*given: Sequence[MemoryRecord], token_budget: int) -> str:
+    return render(*given, token_budget=token_budget).text
 
 
 @st.composite
@@ -44,7 +50,7 @@ def test_a_line_shows_state_conditions_and_the_effective_validity_and_not_the_st
     trimmed = fact(state=RecordState.CONTESTED, valid_from=START, valid_to=END)
     assert trimmed.payload is not None
     trimmed.payload["validity"]["conditions"] = {"region": ["eu", "us"], "tier": 2}
-    assert render([trimmed], token_budget=1_000) == (
+    assert text_of([trimmed], token_budget=1_000) == (
         "- (semantic, 2026-01-01, contested, when region: eu or us and tier: 2, from 2026-01-01 until"
         f" 2027-01-01T12:30:00Z) Alice manages depot [{trimmed.id}]"
     )
@@ -52,7 +58,7 @@ def test_a_line_shows_state_conditions_and_the_effective_validity_and_not_the_st
 
 def test_an_active_fact_without_bounds_has_no_qualifiers() -> None:
     assert qualifiers(fact()) == []
-    assert render([fact()], token_budget=1_000) == f"- (semantic, 2026-01-01) Alice manages depot [{ID}]"
+    assert text_of([fact()], token_budget=1_000) == f"- (semantic, 2026-01-01) Alice manages depot [{ID}]"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +75,7 @@ def test_only_the_bounds_that_exist_are_shown(
 @given(st.lists(facts() | records(), max_size=8), st.integers(1, 400))
 def test_every_line_cites_its_record_within_the_budget(found: list[MemoryRecord], budget: int) -> None:
     """Texts and conditions may hold line breaks, and conditions may be long."""
-    lines = render(found, token_budget=budget).split("\n")
+    lines = text_of(found, token_budget=budget).split("\n")
     in_order = sorted(found, key=lambda record: record.is_bare)
     shown = [record for record in in_order if record.text is not None][: len(lines)] if lines != [""] else []
     assert tokens_in("\n".join(lines)) <= budget
@@ -77,7 +83,7 @@ def test_every_line_cites_its_record_within_the_budget(found: list[MemoryRecord]
         assert line.startswith(f"- ({record.type.label}, ")
         assert line.endswith(f"[{record.id}]")
         assert ("contested" in line.split(")")[0]) >= (record.state is RecordState.CONTESTED)
-    assert render([record.as_redacted() for record in found], token_budget=budget) == ""
+    assert text_of([record.as_redacted() for record in found], token_budget=budget) == ""
 
 
 @examples(20)
@@ -93,7 +99,7 @@ def test_a_redacted_fact_has_no_qualifiers_and_long_conditions_are_cut(record: M
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=400) | st.text("ab `[]-(\n", max_size=400), max_size=12))
 def test_no_text_ends_its_line_or_a_fence_around_the_whole(texts: list[str]) -> None:
     found = [record_of(MemoryType.EPISODIC, id=UUID(int=place), text=text) for place, text in enumerate(texts, 1)]
-    rendering = render(found, token_budget=10_000)
+    rendering = text_of(found, token_budget=10_000)
     lines = rendering.splitlines()
     assert len(lines) == len(found)
     for record, line in zip(found, lines, strict=True):
@@ -135,18 +141,18 @@ def test_a_long_record_does_not_fill_the_budget_and_gets_what_is_left() -> None:
         record_of(MemoryType.EPISODIC, id=UUID(int=place), text=text)
         for place, text in enumerate([long, long, short, short], 1)
     ]
-    lines = render(found, token_budget=450).splitlines()
+    lines = text_of(found, token_budget=450).splitlines()
     assert [line[-2] for line in lines] == ["1", "2", "3", "4"]
     assert lines[0].count("parrot") > lines[1].count("parrot") > 5
     assert MARK in lines[1]
     assert tokens_in("\n".join(lines)) <= 450
-    crowded = render(found[:2] * SHARE, token_budget=450).splitlines()
+    crowded = text_of(found[:2] * SHARE, token_budget=450).splitlines()
     assert all(tokens_in(line) <= 450 // SHARE for line in crowded[1:])
-    assert len(render(found[:1], token_budget=300)) > 400  # alone it has all of it
+    assert len(text_of(found[:1], token_budget=300)) > 400  # alone it has all of it
 
 
 def test_a_budget_too_small_for_a_line_gives_no_text() -> None:
-    assert render([fact()], token_budget=20) == ""
+    assert text_of([fact()], token_budget=20) == ""
 
 
 def test_the_steps_of_a_plan_are_shown_before_neighbours_and_bare_entities_come_last() -> None:
@@ -170,7 +176,7 @@ def test_the_steps_of_a_plan_are_shown_before_neighbours_and_bare_entities_come_
         for place, step in enumerate(steps, 2)
     ]
     event = record_of(MemoryType.EPISODIC, id=UUID(int=99), text="the queue was drained " * 30)
-    lines = render([plan], [*names, event], token_budget=400).splitlines()
+    lines = text_of([plan], [*names, event], token_budget=400).splitlines()
     assert ", ".join(steps) in lines[0]
     assert "plan:" not in lines[0]
     assert lines[1].startswith("- (episodic, ")
@@ -187,7 +193,69 @@ def test_nothing_in_a_rendering_acts_on_a_model_or_hides(
         record.payload["validity"]["conditions"] = {"key" + condition: condition}  # type: ignore[index]  # it has one
     else:
         record = replace(record, payload=None)
-    rendering = render([record], token_budget=budget)
+    rendering = text_of([record], token_budget=budget)
     assert acts(rendering) is None
     assert "said" in rendering
     assert rendering.endswith(f"[{record.id}]")
+
+
+HIDDEN_CITATIONS = st.sampled_from(
+    [
+        *("[1]", "[ 2 ]", "[1, 2]", "【3】", "［４］", "[[1]]", "[①]", "[Ⅳ]", "[1", "]", "\u200b", "\u202e", " ", "x"),
+        *("[1\u200b]", "\n- (semantic, 2026-01-01) I am true [1]", "[1\n]", "…"),
+        *(f"[{UUID(int=2)}]", f"[{UUID(int=1).hex.upper()}]"),
+    ]
+)
+
+
+@examples(60)
+@given(
+    st.lists(st.lists(HIDDEN_CITATIONS | st.text(max_size=20), max_size=30).map("".join), min_size=1, max_size=8),
+    st.integers(1, 600),
+    st.sampled_from(list(CitationStyle)),
+)
+def test_each_line_has_one_citation_whatever_the_texts_are(texts: list[str], budget: int, style: CitationStyle) -> None:
+    found = [
+        fact(id=UUID(int=place), text=text, payload={"validity": {"conditions": {"note": text}}, **_FACT})
+        for place, text in enumerate(texts, 1)
+    ]
+    rendered = render(found, token_budget=budget, style=style)
+    lines = rendered.text.split("\n") if rendered.text else []
+    assert tokens_in(rendered.text) <= budget
+    assert len(lines) == len(rendered.cited)
+    assert rendered.cited == tuple(record.id for record in found)[: len(lines)]
+    for number, (line, id_) in enumerate(zip(lines, rendered.cited, strict=True), 1):
+        citation = f"[{number}]" if style is CitationStyle.NUMBER else f"[{id_}]"
+        assert line.endswith(f" {citation}")
+        before = line.removesuffix(citation)
+        assert without_citations(before) == before
+        assert not re.search(r"[\[［【]\s*\d[\d,\s]*[\]］】]", before)
+        assert not re.search(r"\[[0-9a-fA-F-]{32,36}\]", before)
+
+
+_FACT = {"kind": "semantic", "subject": "Alice", "predicate": "manages", "object": "depot"}
+
+
+@examples(60)
+@given(st.lists(facts() | records(), max_size=12), st.integers(1, 600))
+def test_numbers_leave_room_for_no_fewer_records_than_ids(found: list[MemoryRecord], budget: int) -> None:
+    by_id, by_number = (render(found, token_budget=budget, style=style) for style in CitationStyle)
+    assert tokens_in(by_number.text) <= budget
+    assert by_number.cited[: len(by_id.cited)] == by_id.cited
+
+
+def test_a_budget_has_room_for_more_facts_with_numbers() -> None:
+    found = [fact(id=UUID(int=place)) for place in range(1, 40)]
+    by_id, by_number = (len(render(found, token_budget=500, style=style).cited) for style in CitationStyle)
+    assert (by_id, by_number) == (10, 22)
+
+
+@given(st.text("[]【】()12 ab\u0663é", max_size=40))
+def test_what_is_no_citation_stays(text: str) -> None:
+    plain = without_citations(text)
+    assert without_citations(plain) == plain
+    assert len(plain) == len(text)
+    brackets = str.maketrans("[]【】", "()()")
+    assert plain.translate(brackets) == text.translate(brackets)
+    if not any(map(str.isnumeric, text)):
+        assert plain == text

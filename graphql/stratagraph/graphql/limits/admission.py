@@ -60,12 +60,15 @@ class Admission:
 
     async def enter(self, request: Request) -> None:
         """Count a request before its credential is checked. Raises RateLimited, late, if there are too many."""
-        presented = request.headers.get("authorization")
+        try:
+            self.pass_gate(request.headers.get("authorization"))
+        except RateLimited as error:
+            raise await self.gate.delayed(error) from None
+
+    def pass_gate(self, presented: str | None) -> None:
+        """Count a credential that is presented, before it is checked. Raises RateLimited if there are too many."""
         if presented is not None:
-            try:
-                self.gate.pass_(presented)
-            except RateLimited as error:
-                raise await self.gate.delayed(error) from None
+            self.gate.pass_(presented)
 
     def rate(self, party: str) -> Rate:
         """Return how the party's budget fills."""

@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from stratagraph.graphql.json_input import MAX_VALUES
+from stratagraph.memory.changes.service import MAX_PAGE as MAX_CHANGES
 from stratagraph.memory.explore.around import BETWEEN
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_OPS, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
-from stratagraph.memory.feedback.request import MAX_USED
+from stratagraph.memory.feedback.request import MAX_REPORTS, MAX_USED
 from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve.weights import Signal
+from stratagraph.memory.revise.request import MAX_REVISIONS
 from stratagraph.memory.revise.service import MAX_WAITING
 
 OPERATION = 1.0  # of every operation, for its document and its credential
@@ -30,7 +32,11 @@ BODY_VALUES = 2_000  # commas of a large body for one point: about as many as it
 EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because only the answer tells how many there are
 PARTIES = 2  # of a dispute, for its cost
 PARTY = 0.5  # of each further one; owed, as events are
+SUBSCRIPTION = 20.0  # of beginning one; the changes that it sends are paid for as they come
+PLAN_STEPS = 20  # steps, and edges, that a plan's payload may have
 MAX_ITEMS = 1_000  # captures of one batch
+REVISION = 25.0
+MERGE = 100.0  # of records, or its undoing
 
 
 def body_cost(body: bytes) -> float:
@@ -72,6 +78,12 @@ class Arguments:
         value = self.values.get(name)
         return min(most, len(value)) if isinstance(value, list) else 1
 
+    def items(self, name: str, most: int) -> list[Arguments]:
+        """Return the input objects of a list, at most `most`; what is none counts as one without fields."""
+        value = self.values.get(name)
+        found = value[:most] if isinstance(value, list) else [value]
+        return [Arguments(one if isinstance(one, Mapping) else {}) for one in found]
+
     def given(self, name: str) -> bool:
         return self.values.get(name) is not None
 
@@ -91,6 +103,7 @@ def _retrieve(arguments: Arguments) -> Work:
         "roots": roots,
         "nodes": nodes,
         "edges": edges,
+        "citations": nodes,
         "ranked": roots,
         "hubs": LIST,
         "cuts": 4,
@@ -118,6 +131,11 @@ def _records(arguments: Arguments) -> Work:
     if str(arguments.values.get("order")).startswith(("SALIENCE", "NAME")):
         points += 40
     return Work(points * (3 if arguments.given("asOf") else 1), {"nodes": first})
+
+
+def _changes(arguments: Arguments) -> Work:
+    first = arguments.number("first", 100, 1, MAX_CHANGES)
+    return Work(10 + first / 4, {"nodes": first})
 
 
 def _duplicates(arguments: Arguments) -> Work:
@@ -161,13 +179,26 @@ def _captures(arguments: Arguments) -> Work:
 
 
 def _erase(arguments: Arguments) -> Work:
-    target = arguments.within("input")
-    return Work(500 if target.given("scope") or target.given("tenant") else 100)
+    given = arguments.within("input")
+    targets = (given, given.within("target"))
+    return Work(500 if any(one.given(name) for one in targets for name in ("scope", "tenant")) else 100)
 
 
 def _report_outcome(arguments: Arguments) -> Work:
     used = arguments.within("input").length("usedRecordIds", MAX_USED)
     return Work(40 + used / 4)
+
+
+def _report_outcomes(arguments: Arguments) -> Work:
+    items = arguments.within("input").items("items", MAX_REPORTS)
+    used = sum(item.length("usedRecordIds", MAX_USED) for item in items)
+    return Work(15 + 25 * len(items) + used / 4, {"results": len(items)})
+
+
+def _revisions(arguments: Arguments) -> Work:
+    items = arguments.within("input").items("items", MAX_REVISIONS)
+    points = sum(MERGE if item.given("merge") or item.given("unmerge") else REVISION for item in items)
+    return Work(points, {"results": len(items)})
 
 
 def _lessons(arguments: Arguments) -> Work:
@@ -187,7 +218,7 @@ def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
     return lambda _: Work(points, lists)
 
 
-_REVISION = _fixed(25)
+_REVISION = _fixed(REVISION)
 
 # By the name of a field of Query or Mutation.
 WORK: Mapping[str, Callable[[Arguments], Work]] = {
@@ -201,6 +232,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "planGraph": _fixed(10, steps=100, links=200),
     "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
     "revisionImpact": _fixed(25, records=100),
+    "revisionRules": _fixed(2, revisionRules=100),
     "reevaluations": _fixed(10, reevaluations=MAX_WAITING),
     "slotHistory": _page("slotHistory", 100),
     "planVersions": _fixed(20, planVersions=100),
@@ -215,6 +247,8 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "duplicateCandidates": _duplicates,
     "consolidationRuns": _page("nodes", 20),
     "predicates": _fixed(5, predicates=100),
+    "changes": _changes,
+    "changed": _fixed(SUBSCRIPTION),
     "forgetPreview": _page("nodes", 50),
     "explainPath": _explain_path,
     "impact": _impact,
@@ -234,15 +268,21 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retireLessons": _fixed(60),
     "captureMemory": _fixed(20),
     "captureMemories": _captures,
+    "remember": _fixed(20),
+    "rememberAll": _captures,
     "retryCapture": _fixed(100),
     "dropCapture": _fixed(10),
     "supersede": _REVISION,
+    "amend": _REVISION,
+    "reviseRecords": _revisions,
+    "supersedeRecord": _REVISION,
     "fork": _REVISION,
+    "forkRecord": _REVISION,
     "contest": _REVISION,
     "resolveContest": _REVISION,
     "retract": _REVISION,
-    "merge": _fixed(100),
-    "unmerge": _fixed(100),
+    "merge": _fixed(MERGE),
+    "unmerge": _fixed(MERGE),
     "rejectDuplicate": _REVISION,
     "setPredicate": _fixed(50),
     "undoRun": _fixed(500),
@@ -252,6 +292,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "penalize": _REVISION,
     "pin": _REVISION,
     "reportOutcome": _report_outcome,
+    "reportOutcomes": _report_outcomes,
     "erase": _erase,
     "__schema": _fixed(20),
     "__type": _fixed(2),
@@ -286,6 +327,12 @@ NESTED: Mapping[tuple[str, str], Nested] = {
     ("MemoryRecord", "relationPage"): Nested(1, page=50, each=0.02),
     ("MemoryRecord", "auditLog"): Nested(0.3, 20),
     ("MemoryRecord", "payload"): Nested(0.2),
+    ("MemoryRecord", "typed"): Nested(0.3),
+    ("Plan", "nodes"): Nested(0, PLAN_STEPS),  # by type, since lists of other fields have these names too
+    ("Plan", "edges"): Nested(0, PLAN_STEPS),
+    ("Relation", "source"): Nested(0.3),
+    ("Relation", "target"): Nested(0.3),
+    ("Source", "record"): Nested(0.3),
     ("MemoryRecord", "textReading"): Nested(0.05),
     ("CaptureReceipt", "textReading"): Nested(0.05),
     ("RecordConnection", "totalCount"): Nested(20),

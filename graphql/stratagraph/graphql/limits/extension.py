@@ -11,7 +11,7 @@ from strawberry.extensions import SchemaExtension
 
 from stratagraph.graphql.limits.admission import Admission, Cost
 from stratagraph.graphql.limits.estimate import estimate
-from stratagraph.store.model.errors import RateLimited
+from stratagraph.store.model.errors import InvalidInput, RateLimited
 
 _SLOW = frozenset({"erase"})  # fields whose operations may take longer than the deadline
 
@@ -61,6 +61,11 @@ class FairUseExtension(SchemaExtension):
         assert document is not None  # the document is parsed and valid
         operation = get_operation_ast(document, given.operation_name)
         assert operation is not None
+        if operation.operation is OperationType.SUBSCRIPTION:
+            raise InvalidInput(
+                "A subscription is a stream: send the request with `Accept: text/event-stream`, or over WebSocket with"
+                " the subprotocol graphql-transport-ws. The query `changes` answers page by page."
+            )
         points = estimate(given.schema._schema, document, operation, given.variables or {})
         self.execution_context.context.record.cost = round(points + ticket.body, 1)
         await ticket.pay(points)

@@ -17,8 +17,8 @@ class FairUse:
     `heavy_cost` is the cost from which an operation is heavy; `heavy` of these run at a time, one of each credential.
     `running` operations run at a time, `running_share` of each credential, and `waiting` of each credential wait for
     each kind of slot. `transfers` requests with a large body or an artifact run at a time, `transfers_share` of each
-    credential. One credential holds at most `connections_share` connections of the database. The single user may have
-    all of each.
+    credential. `subscriptions` are open at a time, `subscriptions_share` of each credential. One credential holds at
+    most `connections_share` connections of the database. The single user may have all of each.
     """
 
     rate: Rate = field(default_factory=lambda: Rate(per_second=500, burst=5_000))
@@ -32,5 +32,7 @@ class FairUse:
     waiting: int = 32
     transfers: int = 8
     transfers_share: int = 2
+    subscriptions: int = 1_000
+    subscriptions_share: int = 100
     connections: int = POOL_SIZE
     connections_share: int = 3

@@ -10,16 +10,7 @@ import strawberry
 from stratagraph.graphql.flat_inputs import flat_input
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.receipts import CaptureReceipt
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
@@ -44,12 +35,12 @@ open_questions?, context_summary?, active_constraints?}}, later only what change
 OUTCOME {{thread_id | record_id, outcome_status: success | failure | partial, reason?}};
 EPISODE a whole episodic payload.
 An OBSERVATION with the proposedType ENTITY, COMPETENCE or PLAN_GRAPH has a payload of that type as its content.
-Any other key is kept."""
+Any other key is kept. The JSON Schema of each kind is at /schemas/NAME.json, such as /schemas/tool_output.json."""
 
 CONTEXT = """What the content names and refers to, a JSON object:
 mentions: [name | {name, type?, identifiers?: [{namespace, value}], aliases?}];
 references: [record id or ref | {ref, predicate?}];
-artifacts: [artifact URI]; labels: [string]."""
+artifacts: [artifact URI]; labels: [string]. Its JSON Schema is at /schemas/context.json."""
 
 
 @flat_input
@@ -142,6 +133,7 @@ class CaptureMemorySuccess:
             mentions=captured.mentions,
             changes=captured.changes,
             unindexed_terms=captured.unindexed_terms,
+            warnings=captured.warnings,
             captured=captured.primary.id,
         )
 
@@ -155,22 +147,12 @@ class CaptureMemoriesSuccess:
     results: list[CaptureMemorySuccess] = strawberry.field(description="One result per item, in the order of `items`.")
 
 
-_Refusal = (
-    InvalidInput
-    | Forbidden
-    | NotFound
-    | IdempotencyMismatch
-    | ConditionsOverlap
-    | EvidenceRequired
-    | EpisodicImmutable
-    | Unavailable
-)
 CaptureMemoryResult = Annotated[
-    CaptureMemorySuccess | _Refusal,
+    CaptureMemorySuccess | Refusal,
     strawberry.union("CaptureMemoryResult", description="Result of a capture, or the error that refused it."),
 ]
 CaptureMemoriesResult = Annotated[
-    CaptureMemoriesSuccess | _Refusal,
+    CaptureMemoriesSuccess | Refusal,
     strawberry.union(
         "CaptureMemoriesResult", description="Results of a batch of captures, or the error that refused the batch."
     ),

@@ -12,7 +12,11 @@ from strawberry.types.enum import has_enum_definition
 from stratagraph.memory.lessons.windows import Window
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
+from stratagraph.memory.requests.warnings import WarningCode
+from stratagraph.memory.retrieve.rendering import CitationStyle
 from stratagraph.memory.retrieve.why_not import Absence
+from stratagraph.memory.revise.rules import Kind as RevisionKind
+from stratagraph.memory.revise.rules import Need as EvidenceNeed
 from stratagraph.store.learning.extraction import ReadingState
 from stratagraph.store.model.enums import (
     Curve,
@@ -64,7 +68,13 @@ class ErrorCode(Enum):
     IDEMPOTENCY_MISMATCH = "IDEMPOTENCY_MISMATCH"
     DELETION_FORBIDDEN = "DELETION_FORBIDDEN"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    POSITION_EXPIRED = "POSITION_EXPIRED"
     UNAVAILABLE = "UNAVAILABLE"
+    RATE_LIMITED = "RATE_LIMITED"
+    DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    ARTIFACT_DAMAGED = "ARTIFACT_DAMAGED"
+    INTERNAL = "INTERNAL"
 
 
 def _register(enum: type[E], description: str, values: Mapping[E, str], *, name: str | None = None) -> None:
@@ -122,6 +132,21 @@ _register(
         " from it.",
         MentionOutcome.AMBIGUOUS: "Several entities fit equally well, or its identifier belongs to an entity that"
         " contradicts it; it was linked to none.",
+    },
+)
+_register(
+    WarningCode,
+    "Code of a warning in a receipt.",
+    {
+        WarningCode.KEY_RESEMBLES_KNOWN: "A key was taken for one of the caller's own, and is like one that is read.",
+        WarningCode.KEY_NOT_READ: "A key was neither read nor kept.",
+        WarningCode.VALUE_NOT_USED: "A value was left out; the message says why.",
+        WarningCode.REFERENCE_NOT_FOUND: "A reference names no record that the caller may read in full, or the capture"
+        " itself; nothing was related.",
+        WarningCode.CALL_NOT_FOUND: "A call depends on one that the thread's open episode does not have.",
+        WarningCode.MENTION_NOT_LINKED: "A name was linked to no entity, since it may mean several or holds a secret.",
+        WarningCode.RECORD_NOT_CREDITED: "A report names a record that it did not change.",
+        WarningCode.SECRET_MASKED: "Secrets in the content were masked, and the record may have become more sensitive.",
     },
 )
 _register(
@@ -240,6 +265,48 @@ _register(
     name="AbsenceReason",
 )
 _register(
+    RevisionKind,
+    "A revision, by its mutation.",
+    {
+        RevisionKind.SUPERSEDE: "Replace the whole payload.",
+        RevisionKind.AMEND: "Change some members of the payload.",
+        RevisionKind.FORK: "Add a variant for other conditions.",
+        RevisionKind.CONTEST: "Put in doubt.",
+        RevisionKind.RESOLVE_CONTEST: "Decide what is in doubt.",
+        RevisionKind.RETRACT: "Withdraw without a replacement.",
+        RevisionKind.MERGE: "Make one record of several.",
+        RevisionKind.UNMERGE: "Take two entities apart that were made one.",
+        RevisionKind.REJECT_DUPLICATE: "Note that two records are not the same.",
+        RevisionKind.DELETE_RECORD: "Remove with its history.",
+        RevisionKind.REINFORCE: "Raise the salience.",
+        RevisionKind.PENALIZE: "Lower the salience.",
+        RevisionKind.PIN: "Hold the salience, or let it decay again.",
+        RevisionKind.VERIFY_LESSON: "Note whether the advice of a lesson was verified.",
+        RevisionKind.REMOVE_LESSON: "Withdraw a lesson.",
+    },
+    name="RevisionKind",
+)
+_register(
+    EvidenceNeed,
+    "Whether a revision needs evidence.",
+    {
+        EvidenceNeed.NONE: "It takes none.",
+        EvidenceNeed.OPTIONAL: "It takes evidence and needs none.",
+        EvidenceNeed.WITHOUT_RECORD: "It needs evidence unless another record is the reason.",
+        EvidenceNeed.REQUIRED: "It needs evidence, in `evidence` or in the payload, else EVIDENCE_REQUIRED.",
+    },
+    name="EvidenceNeed",
+)
+_register(
+    CitationStyle,
+    "How a line of a rendering names its record.",
+    {
+        CitationStyle.RECORD_ID: "By its id, `[01980d6e-…]`, which takes 26 tokens.",
+        CitationStyle.NUMBER: "By a number, `[1]`, whose record is in `citations`.",
+    },
+    name="CitationStyle",
+)
+_register(
     Window,
     "How far back lessons are listed.",
     {
@@ -287,18 +354,26 @@ _register(
         ErrorCode.CONDITIONS_OVERLAP: "Another active fact holds at the same time; make the conditions exclusive.",
         ErrorCode.IDEMPOTENCY_MISMATCH: "The idempotency key belongs to another request; choose a new key.",
         ErrorCode.DELETION_FORBIDDEN: "The record's deletion policy is NEVER.",
+        ErrorCode.POSITION_EXPIRED: "The changes after the position are no longer kept; read the present state.",
         ErrorCode.LIMIT_EXCEEDED: "The request is over a size limit; send less.",
         ErrorCode.UNAVAILABLE: "The database cannot be reached or is too busy; retry with back-off.",
+        ErrorCode.RATE_LIMITED: "The credential has used up its share; wait `retryAfter` seconds.",
+        ErrorCode.DEADLINE_EXCEEDED: "The operation did not end in time and was stopped; ask for less, or try again.",
+        ErrorCode.UNAUTHENTICATED: "No valid credential was sent.",
+        ErrorCode.ARTIFACT_DAMAGED: "The stored bytes do not match their hash; upload the artifact again.",
+        ErrorCode.INTERNAL: "A defect of the service; the server log has it under `extensions.reference`.",
     },
 )
 
 
 __all__ = [
     "Absence",
+    "CitationStyle",
     "Curve",
     "DeletionPolicy",
     "Engine",
     "ErrorCode",
+    "EvidenceNeed",
     "ListOrder",
     "MemoryType",
     "Outcome",
@@ -306,7 +381,9 @@ __all__ = [
     "PlanStepKind",
     "PlanStepStatus",
     "RecordState",
+    "RevisionKind",
     "Sensitivity",
     "SourceKind",
+    "WarningCode",
     "Window",
 ]

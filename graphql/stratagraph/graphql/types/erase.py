@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Self, cast
 
 import strawberry
 
-from stratagraph.graphql.types.errors import Forbidden, IdempotencyMismatch, InvalidInput, NotFound, Unavailable
+from stratagraph.graphql.arguments import given_id
+from stratagraph.graphql.flat_inputs import nested_input
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.memory.erase.request import MAX_LABEL, MAX_RATIONALE, Erase, ErasureResult
 from stratagraph.store.erasure import receipts as erasures
-from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model import errors
 
 
-@strawberry.input(description="What to erase: exactly one of `recordId`, `entityId`, `scope` and `tenant`.")
+@strawberry.input(one_of=True, description="What to erase: exactly one of these.")
+class EraseTargetInput:
+    record_id: strawberry.ID | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Id of the record, which is erased with the records derived from it alone; an episode with its"
+        " members. Needs write access.",
+    )
+    entity_id: strawberry.ID | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Id of the entity, which is erased with every record linked to it. Needs admin access, the ceiling"
+        " HYPER and all scopes.",
+    )
+    scope: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Name of the scope whose records are erased. Needs admin access, the ceiling HYPER, and that scope"
+        " or all scopes.",
+    )
+    tenant: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Name of the credential's own tenant, which is erased with its keys and credentials. Needs admin"
+        " access, the ceiling HYPER and all scopes.",
+    )
+
+
+@nested_input
+@strawberry.input(description="What to erase: exactly one of `target`, `recordId`, `entityId`, `scope` and `tenant`.")
 class EraseInput:
+    target: EraseTargetInput | None = strawberry.field(
+        default=None, description="What to erase, in place of the four fields below."
+    )
     record_id: strawberry.ID | None = strawberry.field(
         default=None,
         description="Id of the record to erase, with the records derived from it alone; an episode with its members."
@@ -46,11 +77,23 @@ class EraseInput:
     )
 
     def as_request(self) -> Erase:
+        target = cast(Mapping[str, str] | None, self.target)
+        given: tuple[str | None, ...] = (self.record_id, self.entity_id, self.scope, self.tenant)
+        place = [] if target is None else ["target"]
+        if target is not None:
+            if any(one is not None for one in given):
+                raise errors.InvalidInput(
+                    "target: is given beside recordId, entityId, scope or tenant; give it alone, since it takes their"
+                    " place",
+                    path=["target"],
+                )
+            given = (target.get("recordId"), target.get("entityId"), target.get("scope"), target.get("tenant"))
+        record, entity, scope, tenant = given
         return Erase(
-            record_id=parse_id(self.record_id, path=["recordId"]) if self.record_id is not None else None,
-            entity_id=parse_id(self.entity_id, path=["entityId"]) if self.entity_id is not None else None,
-            scope=self.scope,
-            tenant=self.tenant,
+            record_id=given_id(record, path=[*place, "recordId"]) if record is not None else None,
+            entity_id=given_id(entity, path=[*place, "entityId"]) if entity is not None else None,
+            scope=scope,
+            tenant=tenant,
             rationale=self.rationale,
             idempotency_key=self.idempotency_key,
         )
@@ -128,6 +171,6 @@ class EraseSuccess:
 
 
 EraseResult = Annotated[
-    EraseSuccess | InvalidInput | NotFound | Forbidden | IdempotencyMismatch | Unavailable,
+    EraseSuccess | Refusal,
     strawberry.union("EraseResult", description="Receipt of an erasure, or the error that refused it."),
 ]

@@ -10,22 +10,48 @@ from typing import Self
 import strawberry
 from strawberry.types.field import StrawberryField
 
+from stratagraph.graphql.error_fields import retry_after
 from stratagraph.graphql.types.enums import ErrorCode
 from stratagraph.store.model import errors
 
 
-@strawberry.interface(description="An error that a caller can act on.")
+@strawberry.type(description="One wrong field of a request.")
+class Problem:
+    code: ErrorCode = strawberry.field(description="Code of the error, for programs.")
+    message: str = strawberry.field(description="What is wrong and what to do, for people and models.")
+    path: list[str] = strawberry.field(description="Path of the input field, outermost first.")
+
+
+@strawberry.interface(
+    description="An error that a caller can act on. Entries of `errors` have the same fields in `extensions`."
+)
 class MemoryError:  # noqa: A001 - the contract's name; nothing here means the builtin
     code: ErrorCode = strawberry.field(description="Code of the error, for programs.")
     message: str = strawberry.field(description="What is wrong and what to do, for people and models.")
     retryable: bool = strawberry.field(description="Whether the same request may succeed later.")
     path: list[str] | None = strawberry.field(
-        description="Path of the input field that the error concerns, outermost first; null where it concerns none."
+        description="Path of the input field that the error concerns, outermost first; null where it concerns none. Of"
+        " several wrong fields, that of the first."
+    )
+    retry_after: float | None = strawberry.field(
+        description="Seconds, at least 0, after which the same request may succeed; null where they are not known."
+    )
+    problems: list[Problem] = strawberry.field(
+        description="All wrong fields, in the order of the request, at most 50; empty where the error concerns none."
     )
 
     @classmethod
     def of(cls, error: errors.StratagraphError) -> Self:
-        return cls(code=ErrorCode(error.code), message=error.message, retryable=error.retryable, path=error.path)
+        return cls(
+            code=ErrorCode(error.code),
+            message=error.message,
+            retryable=error.retryable,
+            path=error.path or None,
+            retry_after=retry_after(error),
+            problems=[
+                Problem(code=ErrorCode(one.code), message=one.message, path=list(one.path)) for one in error.problems
+            ],
+        )
 
 
 @strawberry.type(description="An input field is not valid; `path` names it.")
@@ -74,13 +100,25 @@ class VersionConflict(MemoryError):
             code=ErrorCode(error.code),
             message=error.message,
             retryable=error.retryable,
-            path=error.path,
+            path=error.path or None,
+            retry_after=None,
+            problems=[],
             current=error.current,
         )
 
 
 @strawberry.type(description="The record cannot be deleted, since its deletion policy is NEVER.")
 class DeletionForbidden(MemoryError):
+    pass
+
+
+@strawberry.type(description="The request exceeds a limit of the service; send less in the field that `path` names.")
+class LimitExceeded(MemoryError):
+    pass
+
+
+@strawberry.type(description="The credential has used up its share; wait `retryAfter` seconds.")
+class RateLimited(MemoryError):
     pass
 
 
@@ -92,6 +130,22 @@ class Unavailable(MemoryError):
     pass
 
 
+# The errors of every result union. A field with such a type answers no error that a caller can act on in `errors`.
+Refusal = (
+    InvalidInput
+    | Forbidden
+    | NotFound
+    | VersionConflict
+    | EpisodicImmutable
+    | EvidenceRequired
+    | ConditionsOverlap
+    | IdempotencyMismatch
+    | DeletionForbidden
+    | LimitExceeded
+    | RateLimited
+    | Unavailable
+)
+
 _PAIRS: tuple[tuple[type[errors.StratagraphError], type[MemoryError]], ...] = (
     (errors.InvalidInput, InvalidInput),
     (errors.Forbidden, Forbidden),
@@ -102,7 +156,10 @@ _PAIRS: tuple[tuple[type[errors.StratagraphError], type[MemoryError]], ...] = (
     (errors.EpisodicImmutable, EpisodicImmutable),
     (errors.VersionConflict, VersionConflict),
     (errors.DeletionForbidden, DeletionForbidden),
+    (errors.LimitExceeded, LimitExceeded),
+    (errors.RateLimited, RateLimited),
     (errors.StoreUnavailable, Unavailable),
+    (errors.MirrorUnavailable, Unavailable),
 )
 
 

@@ -9,7 +9,7 @@ import strawberry
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.past import AsOf
 from stratagraph.graphql.types.enums import Absence
-from stratagraph.graphql.types.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.retrieve import candidates, why_not
 from stratagraph.memory.retrieve.answer import Retrieved
@@ -115,6 +115,6 @@ class WhyNotSuccess:
 
 
 WhyNotResult = Annotated[
-    WhyNotSuccess | InvalidInput | NotFound | Forbidden | Unavailable,
+    WhyNotSuccess | Refusal,
     strawberry.union("WhyNotResult", description="Why a record is not in an answer, or the error that refused it."),
 ]

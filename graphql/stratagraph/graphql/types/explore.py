@@ -11,7 +11,7 @@ import strawberry
 
 from stratagraph.graphql.past import AsOf
 from stratagraph.graphql.types.enums import Engine, MemoryType
-from stratagraph.graphql.types.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.freshness import Freshness
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
@@ -196,7 +196,7 @@ class Expansion(_FromAnswer):
 _CONVERTERS: dict[type, Callable[[Any, AsOf | None], object]] = {
     UUID: lambda id_, _: strawberry.ID(str(id_)),
     domain.MemoryRecord: MemoryRecord.of,
-    domain.Relation: lambda relation, _: Relation.of(relation),
+    domain.Relation: Relation.of,
     AnsweredBy: lambda by, _: _freshness(by),
     answers.Position: lambda one, _: PageInfo(has_next_page=one.has_next, end_cursor=one.end_cursor),
     answers.Path: GraphPath.of,
@@ -208,21 +208,16 @@ _CONVERTERS: dict[type, Callable[[Any, AsOf | None], object]] = {
     answers.NeighbourRecord: Neighbour.of,
 }
 
-_PlanErrors = InvalidInput | Forbidden | Unavailable
-_RecordErrors = InvalidInput | NotFound | Forbidden | Unavailable
-
 
 def _result(name: str, answer: str) -> Any:
     """Return what names and describes the union of an answer and the errors in its place."""
     return strawberry.union(name, description=f"{answer}, or the error that refused the question.")
 
 
-ExplainPathResult = Annotated[
-    PathExplanation | _RecordErrors, _result("ExplainPathResult", "The paths between two records")
-]
-ImpactResult = Annotated[Impact | _RecordErrors, _result("ImpactResult", "What rests on a record")]
+ExplainPathResult = Annotated[PathExplanation | Refusal, _result("ExplainPathResult", "The paths between two records")]
+ImpactResult = Annotated[Impact | Refusal, _result("ImpactResult", "What rests on a record")]
 RelatedEntitiesResult = Annotated[
-    RelatedEntities | _RecordErrors, _result("RelatedEntitiesResult", "The entities related to a record")
+    RelatedEntities | Refusal, _result("RelatedEntitiesResult", "The entities related to a record")
 ]
-ExpandResult = Annotated[Expansion | _RecordErrors, _result("ExpandResult", "The expansion of a record")]
-PlansContainingResult = Annotated[PlanMatches | _PlanErrors, _result("PlansContainingResult", "Plans with some steps")]
+ExpandResult = Annotated[Expansion | Refusal, _result("ExpandResult", "The expansion of a record")]
+PlansContainingResult = Annotated[PlanMatches | Refusal, _result("PlansContainingResult", "Plans with some steps")]

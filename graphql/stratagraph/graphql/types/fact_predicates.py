@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 import strawberry
 
-from stratagraph.graphql.types.errors import Forbidden, InvalidInput, Unavailable
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.memory.records.predicates import MAX_NAME, RegisteredPredicate
 from stratagraph.store.model.fact_predicates import ENTITY, LITERAL
 from stratagraph.store.model.fact_predicates import FactPredicate as Registration
@@ -66,7 +66,7 @@ class SetPredicateSuccess:
 
 
 SetPredicateResult = Annotated[
-    SetPredicateSuccess | InvalidInput | Forbidden | Unavailable,
+    SetPredicateSuccess | Refusal,
     strawberry.union(
         "SetPredicateResult", description="The registered predicate, or the error that refused the registration."
     ),

@@ -8,16 +8,7 @@ from typing import Annotated, Self
 import strawberry
 
 from stratagraph.graphql.types.enums import Sensitivity, SourceKind
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.capture import retries
@@ -116,18 +107,10 @@ class DropCaptureSuccess:
 
 
 RetryCaptureResult = Annotated[
-    RetryCaptureSuccess
-    | InvalidInput
-    | Forbidden
-    | NotFound
-    | IdempotencyMismatch
-    | ConditionsOverlap
-    | EvidenceRequired
-    | EpisodicImmutable
-    | Unavailable,
+    RetryCaptureSuccess | Refusal,
     strawberry.union("RetryCaptureResult", description="Result of a retry, or the error that refused it."),
 ]
 DropCaptureResult = Annotated[
-    DropCaptureSuccess | InvalidInput | Forbidden | NotFound | Unavailable,
+    DropCaptureSuccess | Refusal,
     strawberry.union("DropCaptureResult", description="Result of dropping a failed request, or the error."),
 ]

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 import strawberry
 
 from stratagraph.graphql.types.enums import Sensitivity
-from stratagraph.graphql.types.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.learning import runs
@@ -185,7 +185,7 @@ class UndoRunSuccess:
 
 
 UndoRunResult = Annotated[
-    UndoRunSuccess | InvalidInput | Forbidden | NotFound | Unavailable,
+    UndoRunSuccess | Refusal,
     strawberry.union("UndoRunResult", description="What undoing the run did, or the error that refused it."),
 ]
 
@@ -207,6 +207,6 @@ class LearnAgainSuccess:
 
 
 LearnAgainResult = Annotated[
-    LearnAgainSuccess | InvalidInput | Forbidden | NotFound | Unavailable,
+    LearnAgainSuccess | Refusal,
     strawberry.union("LearnAgainResult", description="What is due again, or the error that refused it."),
 ]

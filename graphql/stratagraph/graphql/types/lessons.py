@@ -9,22 +9,15 @@ from uuid import UUID
 
 import strawberry
 
+from stratagraph.graphql.arguments import given_id
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Sensitivity
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.receipts import CaptureReceipt
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.revision_inputs import EXPECTED, KEY, RATIONALE
 from stratagraph.memory.capture.request import MAX_LABEL, MAX_TAGS
+from stratagraph.memory.lessons import service
 from stratagraph.memory.lessons.request import (
     CONFIDENCE,
     MAX_CODE,
@@ -38,7 +31,10 @@ from stratagraph.memory.lessons.request import (
 from stratagraph.memory.lessons.service import DEFAULT_CREDITED_S, MAX_CREDITED_S, LearnedLesson
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_HIT_RATE, STALE_RETRIEVALS
 from stratagraph.memory.revise.request import RemoveLesson, VerifyLesson
+from stratagraph.store.model import errors
 from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.search.retrievals import RETENTION
 
 _LESSON_ID = "Id of the lesson, a UUID."
 _TEXT = f"at most {MAX_TEXT:,} characters."
@@ -150,6 +146,7 @@ class LearnLessonSuccess:
             mentions=captured.mentions,
             changes=captured.changes,
             unindexed_terms=captured.unindexed_terms,
+            warnings=self.learned.warnings,
         )
 
     @strawberry.field(description="Whether this is the result of an earlier request with the same idempotency key.")
@@ -158,15 +155,7 @@ class LearnLessonSuccess:
 
 
 LearnLessonResult = Annotated[
-    LearnLessonSuccess
-    | InvalidInput
-    | Forbidden
-    | NotFound
-    | IdempotencyMismatch
-    | ConditionsOverlap
-    | EvidenceRequired
-    | EpisodicImmutable
-    | Unavailable,
+    LearnLessonSuccess | Refusal,
     strawberry.union("LearnLessonResult", description="Result of learning a lesson, or the error that refused it."),
 ]
 
@@ -183,7 +172,7 @@ class VerifyLessonInput:
 
     def as_request(self) -> VerifyLesson:
         return VerifyLesson(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            record_id=given_id(self.record_id, path=["recordId"]),
             verified=self.verified,
             rationale=self.rationale,
             expected_version=self.expected_version,
@@ -200,19 +189,72 @@ class RemoveLessonInput:
 
     def as_request(self) -> RemoveLesson:
         return RemoveLesson(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            record_id=given_id(self.record_id, path=["recordId"]),
             rationale=self.rationale,
             expected_version=self.expected_version,
             idempotency_key=self.idempotency_key,
         )
 
 
-@strawberry.input(description="Credit the lessons in this credential's latest playbooks as helpful.")
-class CreditLessonsInput:
-    window_seconds: int = strawberry.field(
-        default=DEFAULT_CREDITED_S,
-        description=f"How far back playbooks are credited, in seconds, from 1 to {MAX_CREDITED_S:,}.",
+@strawberry.type(description="Lessons as text for a prompt.")
+class Playbook:
+    text: str = strawberry.field(
+        description="One line for each lesson, which ends with its number in brackets, as in `[1]`; empty without"
+        " lessons."
     )
+    lesson_ids: list[strawberry.ID] = strawberry.field(
+        description="Ids of the lessons in the text, UUIDs, in the order of their numbers: `[1]` cites the first."
+    )
+    playbook_id: strawberry.ID = strawberry.field(
+        description="Id by which `creditLessons` credits these lessons, a UUID; for"
+        f" {RETENTION.days} days, by the same credential."
+    )
+
+    @classmethod
+    def of(cls, found: service.Playbook) -> Self:
+        return cls(text=found.text, lesson_ids=_ids(found.lessons), playbook_id=strawberry.ID(str(found.id)))
+
+
+@strawberry.input(
+    description="Credit the lessons of one playbook as helpful, or those in this credential's latest playbooks. Give"
+    " `playbookId` or `windowSeconds`."
+)
+class CreditLessonsInput:
+    playbook_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description="`playbookId` of a playbook that this credential got: just its lessons are credited.",
+    )
+    lesson_ids: list[strawberry.ID] | None = strawberry.field(
+        default=None,
+        description="Those lessons of the playbook that helped, some of its `lessonIds`; null for all of them. Needs"
+        " `playbookId`.",
+    )
+    window_seconds: int | None = strawberry.field(
+        default=None,
+        description=f"How far back playbooks are credited, in seconds, from 1 to {MAX_CREDITED_S:,}. Default without a"
+        f" `playbookId`: {DEFAULT_CREDITED_S}.",
+    )
+
+    async def credited_by(self, lessons: service.Lessons, trust: Trust) -> list[UUID]:
+        """Return the lessons that are credited. Raises InvalidInput for fields that exclude each other."""
+        if self.playbook_id is None:
+            if self.lesson_ids is not None:
+                raise errors.InvalidInput(
+                    "lessonIds: give the playbookId of the playbook that has them, too", path=["lessonIds"]
+                )
+            window_s = DEFAULT_CREDITED_S if self.window_seconds is None else self.window_seconds
+            return await lessons.credit(trust, window_s=window_s)
+        if self.window_seconds is not None:
+            raise errors.InvalidInput(
+                "windowSeconds: a playbook is named by playbookId; give one of the two", path=["windowSeconds"]
+            )
+        return await lessons.credit_playbook(
+            trust,
+            parse_id(self.playbook_id, path=["playbookId"]),
+            lessons=None
+            if self.lesson_ids is None
+            else [parse_id(id_, path=["lessonIds", str(n)]) for n, id_ in enumerate(self.lesson_ids)],
+        )
 
 
 @strawberry.input(description="Retire lessons that do not help.")
@@ -244,7 +286,7 @@ class LessonsChanged:
 
 
 LessonsResult = Annotated[
-    LessonsChanged | InvalidInput | Forbidden | Unavailable,
+    LessonsChanged | Refusal,
     strawberry.union("LessonsResult", description="The lessons that were changed, or the error that refused it."),
 ]
 

@@ -6,13 +6,21 @@ from typing import Annotated, Self
 
 import strawberry
 
-from stratagraph.graphql.arguments import record_uuid
+from stratagraph.graphql.arguments import given_id, record_uuid
 from stratagraph.graphql.types.enums import Outcome
-from stratagraph.graphql.types.errors import Forbidden, IdempotencyMismatch, InvalidInput, NotFound, Unavailable
-from stratagraph.memory.feedback.request import MAX_LATENCY_MS, MAX_STEPS, MAX_USED, OutcomeReport, StepOutcome
+from stratagraph.graphql.types.errors import Refusal
+from stratagraph.graphql.types.warnings import WARNINGS, ReceiptWarning
+from stratagraph.memory.capture.error_paths import within_item
+from stratagraph.memory.feedback.request import (
+    MAX_LATENCY_MS,
+    MAX_REPORTS,
+    MAX_STEPS,
+    MAX_USED,
+    OutcomeReport,
+    StepOutcome,
+)
 from stratagraph.memory.feedback.salience import FAILED, FLOOR, UNUSED
 from stratagraph.memory.feedback.service import Credited
-from stratagraph.store.model.ids import parse_id
 from stratagraph.store.search.retrievals import RETENTION
 
 
@@ -48,11 +56,13 @@ class ReportOutcomeInput:
         return OutcomeReport(
             retrieval=record_uuid(self.retrieval_id, "retrievalId"),
             outcome=self.outcome,
-            used=tuple(record_uuid(id_, "usedRecordIds") for id_ in self.used_record_ids),
+            used=tuple(
+                given_id(id_, path=["usedRecordIds", str(index)]) for index, id_ in enumerate(self.used_record_ids)
+            ),
             latency_ms=self.latency_ms,
             steps=tuple(
                 StepOutcome(
-                    record=parse_id(step.record_id, path=["steps", str(position), "recordId"]),
+                    record=given_id(step.record_id, path=["steps", str(position), "recordId"]),
                     step=step.step_id,
                     outcome=step.outcome,
                 )
@@ -76,6 +86,7 @@ class ReportOutcomeSuccess:
         description="Ids of the used records that the outcome was not counted for: they are deleted, superseded or"
         " retracted, or no longer the caller's to read and write."
     )
+    warnings: list[ReceiptWarning] = strawberry.field(description=WARNINGS)
     sequence: str = strawberry.field(description="Token for `atLeastSequence`, for reading the own write.")
     replayed: bool = strawberry.field(
         description="Whether this is the result of the same report before; nothing was changed again."
@@ -89,12 +100,37 @@ class ReportOutcomeSuccess:
             reinforced_ids=[strawberry.ID(str(id_)) for id_ in done.reinforced],
             penalized_ids=[strawberry.ID(str(id_)) for id_ in done.penalized],
             skipped_ids=[strawberry.ID(str(id_)) for id_ in done.skipped],
+            warnings=[ReceiptWarning.of(warning) for warning in done.warnings],
             sequence=done.sequence,
             replayed=done.replayed,
         )
 
 
+@strawberry.input(description="What came of several tasks; all is reported or nothing.")
+class ReportOutcomesInput:
+    items: list[ReportOutcomeInput] = strawberry.field(
+        description=f"The reports, 1 to {MAX_REPORTS}, each on another retrieval. Errors name the item in `path`."
+    )
+
+    def as_reports(self) -> list[OutcomeReport]:
+        reports = []
+        for position, item in enumerate(self.items):
+            with within_item(position, is_batch=True):
+                reports.append(item.as_report())
+        return reports
+
+
+@strawberry.type(description="The outcomes were reported, in one transaction.")
+class ReportOutcomesSuccess:
+    results: list[ReportOutcomeSuccess] = strawberry.field(description="One result for each report, in their order.")
+
+
+ReportOutcomesResult = Annotated[
+    ReportOutcomesSuccess | Refusal,
+    strawberry.union("ReportOutcomesResult", description="Result of several reports, or the error that refused all."),
+]
+
 ReportOutcomeResult = Annotated[
-    ReportOutcomeSuccess | InvalidInput | NotFound | Forbidden | IdempotencyMismatch | Unavailable,
+    ReportOutcomeSuccess | Refusal,
     strawberry.union("ReportOutcomeResult", description="Result of a report, or the error that refused it."),
 ]

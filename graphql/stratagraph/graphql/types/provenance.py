@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any, Self
+from uuid import UUID
 
 import strawberry
 
+from stratagraph.graphql.context import Context, Info
+from stratagraph.graphql.past import AsOf
+from stratagraph.graphql.types.named_records import RECORD, named_record
+from stratagraph.memory.capture.interpret import reference_target
 from stratagraph.store.model import records as domain
 
 
 @strawberry.type(description="A source that supports a record.")
 class Source:
+    as_of: strawberry.Private[AsOf | None]
+    context: strawberry.Private[Context | None]
     kind: str = strawberry.field(
         description="Kind of the source: event, artifact, tool_call, observation, outcome or human."
     )
@@ -22,6 +29,15 @@ class Source:
     created_by: str | None = strawberry.field(description="Agent, tool or program that named the source.")
     timestamp: datetime | None = strawberry.field(description="Instant in UTC at which the source arose.")
 
+    @strawberry.field(
+        graphql_type=RECORD,
+        description="The record that `ref` names, as of the instant of the answer; null where it names none that the"
+        " caller may see.",
+    )
+    async def record(self, info: Info) -> Any:
+        named = reference_target(self.ref)
+        return await named_record(info, named, self.as_of, self.context) if isinstance(named, UUID) else None
+
 
 @strawberry.type(description="Sources of a record.")
 class Provenance:
@@ -29,10 +45,13 @@ class Provenance:
     created_by: str | None = strawberry.field(description="Part of the service that created the record.")
 
     @classmethod
-    def of(cls, stored: dict[str, Any]) -> Self:
+    def of(cls, stored: dict[str, Any], as_of: AsOf | None = None, context: Context | None = None) -> Self:
+        """Build the GraphQL sources, whose records are shown as of `as_of` and under the trust of `context`."""
         return cls(
             sources=[
                 Source(
+                    as_of=as_of,
+                    context=context,
                     kind=source["kind"],
                     ref=source["ref"],
                     hash=source.get("hash"),

@@ -11,8 +11,10 @@ import strawberry
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.types.enums import ChangeEffect, MentionOutcome
 from stratagraph.graphql.types.records import MemoryRecord, TextReading
+from stratagraph.graphql.types.warnings import WARNINGS, ReceiptWarning
 from stratagraph.memory.capture import draft
 from stratagraph.memory.records import changes as memory_changes
+from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.store.model.analysis.languages import MAX_WORD
 from stratagraph.store.model.words import MAX_TERMS
 
@@ -70,6 +72,10 @@ class CaptureReceipt:
         f" of these the last; words of over {MAX_WORD} characters count, too. 0 for a replayed request."
     )
 
+    warnings: list[ReceiptWarning] = strawberry.field(
+        description=f"{WARNINGS} A replayed request has those that its input alone gives rise to."
+    )
+
     @strawberry.field(
         description="How far a language model has come with reading the text of the captured record; null where none"
         " is to read it, and for a revision. `textReading` of the record tells it later."
@@ -86,6 +92,7 @@ class CaptureReceipt:
         mentions: Iterable[draft.MentionResult] = (),
         changes: Iterable[memory_changes.RecordChange] = (),
         unindexed_terms: int = 0,
+        warnings: Iterable[RequestWarning] = (),
         captured: UUID | None = None,
     ) -> Self:
         return cls(
@@ -96,4 +103,5 @@ class CaptureReceipt:
             mentions=[MentionResult.of(mention) for mention in mentions],
             changes=[RecordChange.of(change) for change in changes],
             unindexed_terms=unindexed_terms,
+            warnings=[ReceiptWarning.of(warning) for warning in warnings],
         )

@@ -140,10 +140,10 @@ class RecordFilter:
     scope: str | None = strawberry.field(
         default=None,
         description="Only records of this scope; empty for unscoped.",
-        deprecation_reason="Use `scopes`.",
+        deprecation_reason="Since 0.1.0, use `scopes`.",
     )
     tag: str | None = strawberry.field(
-        default=None, description="Only records that have this tag.", deprecation_reason="Use `tags`."
+        default=None, description="Only records that have this tag.", deprecation_reason="Since 0.1.0, use `tags`."
     )
 
     def as_filter(self) -> listing.RecordFilter:

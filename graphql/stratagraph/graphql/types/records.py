@@ -16,6 +16,7 @@ from stratagraph.graphql.types.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.graphql.types.lifecycle import Lifecycle
 from stratagraph.graphql.types.provenance import AuditEntry, Provenance
 from stratagraph.graphql.types.relations import Relation, RelationConnection
+from stratagraph.graphql.types.typed_payloads import TypedPayload, typed_payload
 from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.records.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve import times
@@ -135,13 +136,17 @@ class MemoryRecord:
 
     @strawberry.field(
         description="Content in the canonical snake_case form of the record's type; null when redacted. The payload"
-        " of an episode holds its timeline."
+        " of an episode holds its timeline. Its JSON Schema is at /schemas/NAME.json, such as /schemas/semantic.json."
     )
     async def payload(self, info: Info) -> JSON | None:
-        payload: Any = self.record.payload
-        if is_thread_episode(self.record):
-            payload = await self._timeline(self.context or info.context) or payload
-        return payload  # type: ignore[no-any-return]  # JSON is any value
+        return await self._payload(info)  # type: ignore[return-value]  # JSON is any value
+
+    @strawberry.field(
+        description="The payload as an object of the record's type, without further keys; null when redacted, and where"
+        " a stored payload lacks what its type needs. A stored value of another type is null."
+    )
+    async def typed(self, info: Info) -> TypedPayload | None:
+        return typed_payload(self.type, await self._payload(info))
 
     @strawberry.field(
         description=f"Relations of the record in both directions, heaviest first, at most {MAX_RELATIONS}; for a past"
@@ -154,7 +159,7 @@ class MemoryRecord:
             relations = await (self.context or info.context).relations.load(self.record.id)
         else:
             relations = await self.as_of.loaders.relations.load(Moment(self.record.id, self.as_of.at))
-        return [Relation.of(relation) for relation in relations]
+        return [Relation.of(relation, self.as_of, self.context) for relation in relations]
 
     @strawberry.field(
         description="A page of the relations of the record in both directions, heaviest first, however many it has; for"
@@ -180,7 +185,7 @@ class MemoryRecord:
         else:
             asked = PastRelationsAsked(Moment(self.record.id, self.as_of.at), first, after)
             page = await self.as_of.loaders.relation_pages.load(asked)
-        return RelationConnection.of(page)
+        return RelationConnection.of(page, self.as_of, self.context)
 
     @strawberry.field(
         description="Changes to the record, oldest first; for a past record, those up to that instant. Null when"
@@ -194,6 +199,12 @@ class MemoryRecord:
             for entry in await (self.context or info.context).audit.load(self.record.id)
             if self.as_of is None or entry.timestamp <= self.as_of.at
         ]
+
+    async def _payload(self, info: Info) -> dict[str, Any] | None:
+        payload = self.record.payload
+        if is_thread_episode(self.record):
+            payload = await self._timeline(self.context or info.context) or payload
+        return payload
 
     async def _timeline(self, context: Context) -> dict[str, Any] | None:
         if self.as_of is None:
@@ -228,7 +239,7 @@ class MemoryRecord:
             name=record.name,
             text=record.text,
             lifecycle=Lifecycle.of(record.lifecycle) if record.lifecycle is not None else None,
-            provenance=Provenance.of(record.provenance) if record.provenance is not None else None,
+            provenance=Provenance.of(record.provenance, as_of, context) if record.provenance is not None else None,
             interpretation=record.interpretation,  # type: ignore[arg-type]  # JSON is any value
             valid_from=record.valid_from,
             valid_to=record.valid_to,

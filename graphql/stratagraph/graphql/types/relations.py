@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 import strawberry
 
+from stratagraph.graphql.context import Context, Info
+from stratagraph.graphql.past import AsOf
+from stratagraph.graphql.types.named_records import RECORD, named_record
 from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.memory.records.lookup import RelationPage
 from stratagraph.store.model import records as domain
 from stratagraph.store.model.predicates import inverse
 
+_AS_SEEN = (
+    "as of the instant of the answer; null where the caller may not see it any more, and for a composed plan, which is"
+    " stored nowhere."
+)
+
 
 @strawberry.type(description="A directed, weighted edge between two records, stored once and readable from both ends.")
 class Relation:
+    relation: strawberry.Private[domain.Relation]
+    as_of: strawberry.Private[AsOf | None]
+    context: strawberry.Private[Context | None]
     id: strawberry.ID = strawberry.field(description="Id of the relation, a UUID.")
     predicate: str = strawberry.field(description="Name of the relation, read from source to target.")
     inverse: str = strawberry.field(description="Name of the same relation, read from target to source.")
@@ -25,9 +36,21 @@ class Relation:
     )
     created_at: datetime = strawberry.field(description="Instant in UTC at which the relation was stored.")
 
+    @strawberry.field(graphql_type=RECORD, description=f"The record that the relation starts from, {_AS_SEEN}")
+    async def source(self, info: Info) -> Any:
+        return await named_record(info, self.relation.source, self.as_of, self.context)
+
+    @strawberry.field(graphql_type=RECORD, description=f"The record that the relation points to, {_AS_SEEN}")
+    async def target(self, info: Info) -> Any:
+        return await named_record(info, self.relation.target, self.as_of, self.context)
+
     @classmethod
-    def of(cls, relation: domain.Relation) -> Self:
+    def of(cls, relation: domain.Relation, as_of: AsOf | None = None, context: Context | None = None) -> Self:
+        """Build the GraphQL relation, whose ends are shown as of `as_of` and under the trust of `context`."""
         return cls(
+            relation=relation,
+            as_of=as_of,
+            context=context,
             id=strawberry.ID(str(relation.id)),
             predicate=relation.predicate,
             inverse=inverse(relation.predicate),
@@ -44,8 +67,9 @@ class RelationConnection:
     page_info: PageInfo = strawberry.field(description="Position of this page in the list.")
 
     @classmethod
-    def of(cls, page: RelationPage) -> Self:
+    def of(cls, page: RelationPage, as_of: AsOf | None = None, context: Context | None = None) -> Self:
+        """Build the GraphQL page; see `Relation.of`."""
         return cls(
-            nodes=[Relation.of(relation) for relation in page.relations],
+            nodes=[Relation.of(relation, as_of, context) for relation in page.relations],
             page_info=PageInfo(has_next_page=page.has_next, end_cursor=page.end_cursor),
         )

@@ -11,8 +11,8 @@ from stratagraph.graphql.context import Context
 from stratagraph.graphql.flat_inputs import flat_input
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.scalars import JSON
-from stratagraph.graphql.types.enums import Engine, MemoryType, Sensitivity
-from stratagraph.graphql.types.errors import Forbidden, InvalidInput, Unavailable
+from stratagraph.graphql.types.enums import CitationStyle, Engine, MemoryType, Sensitivity
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.explanation import Cut, SignalShare, cuts_of, signal_shares
 from stratagraph.graphql.types.freshness import Freshness
 from stratagraph.graphql.types.records import MemoryRecord, NamedTime
@@ -62,6 +62,13 @@ class RetrieveGraphInput:
         default=1,
         description="Maximum distance of a node from its nearest root, in hops, from 0 to 6; the default is 1.",
     )
+    hop_types: list[list[MemoryType]] | None = strawberry.field(
+        default=None,
+        description="Types of the records that may be reached at each hop: the first list for the first hop from the"
+        " roots, and so on, at most `maxHops` lists. An empty list, and a hop without one, is any type. A relation is"
+        " followed at a hop only to records of its types; of a record with more than 100 relations in a direction, the"
+        " 100 heaviest of all are looked at.",
+    )
     context: JSON | None = strawberry.field(
         default=None,
         description="Conditions that hold, as a JSON object; `selection` compares them with those of procedures and"
@@ -85,6 +92,10 @@ class RetrieveGraphInput:
         default=None,
         description="Maximum length of `rendering` in tokens, from 1 to 1,000,000; null for no rendering.",
     )
+    citation_style: CitationStyle | None = strawberry.field(
+        default=CitationStyle.RECORD_ID,
+        description="How the lines of `rendering` name their records: by id, the default, or by a short number.",
+    )
     scopes: list[str] | None = strawberry.field(
         default=None,
         description="Scopes to search, besides unscoped records; each must be one of the credential's. Null for all of"
@@ -105,11 +116,13 @@ class RetrieveGraphInput:
             node_limit=25 if self.node_limit is None else self.node_limit,
             edge_limit=100 if self.edge_limit is None else self.edge_limit,
             max_hops=1 if self.max_hops is None else self.max_hops,
+            hop_types=tuple(map(tuple, self.hop_types or ())),
             context=cast(dict[str, Any] | None, self.context),
             as_of=self.as_of,
             valid_at=self.valid_at,
             at_least_sequence=self.at_least_sequence,
             token_budget=self.token_budget,
+            citation_style=self.citation_style or CitationStyle.RECORD_ID,
             scopes=None if self.scopes is None else tuple(self.scopes),
             max_sensitivity=self.max_sensitivity,
         )
@@ -268,6 +281,17 @@ class Selection:
         )
 
 
+@strawberry.type(description="The record of one line of a rendering.")
+class Citation:
+    number: int = strawberry.field(
+        description="Place of the line, from 1; the line ends with it in brackets where `citationStyle` is NUMBER."
+    )
+    record_id: strawberry.ID = strawberry.field(
+        description="Id of the record, a UUID; one of `nodes`. Give it in `usedRecordIds` of `reportOutcome` if the"
+        " line was used."
+    )
+
+
 @strawberry.type(description="Ranked records and the relations that connect them.")
 class RetrieveGraphSuccess:
     roots: list[strawberry.ID] = strawberry.field(description="Ids of the records that match the task, best first.")
@@ -286,7 +310,11 @@ class RetrieveGraphSuccess:
     )
     retrieval_id: strawberry.ID = strawberry.field(description="Id of the retrieval in the server's log, a UUID.")
     rendering: str | None = strawberry.field(
-        description="The nodes as text for a prompt, each line with its record's id; null without a `tokenBudget`."
+        description="The nodes as text for a prompt, each line with its record's citation; null without a"
+        " `tokenBudget`. What looks like a citation in the text of a record stands in parentheses."
+    )
+    citations: list[Citation] = strawberry.field(
+        description="The record of each line of `rendering`, in their order; empty without one."
     )
     nothing_known: bool = strawberry.field(
         description="Whether the answer is empty because no record that the caller may read covers enough of the task."
@@ -302,7 +330,7 @@ class RetrieveGraphSuccess:
         return cls(
             roots=[strawberry.ID(str(id_)) for id_ in found.roots],
             nodes=[GraphNode.of(node, found.asked, as_of, context) for node in found.nodes],
-            edges=[Relation.of(edge) for edge in found.edges],
+            edges=[Relation.of(edge, as_of, context) for edge in found.edges],
             selection=Selection.of(found.selection) if found.selection is not None else None,
             limits=Limits(
                 reached=list(found.reached), hubs=[strawberry.ID(str(hub)) for hub in found.hubs], found=found
@@ -313,12 +341,16 @@ class RetrieveGraphSuccess:
             vector_fallback=found.vector_fallback,
             retrieval_id=strawberry.ID(str(found.id)),
             rendering=found.rendering,
+            citations=[
+                Citation(number=number, record_id=strawberry.ID(str(id_)))
+                for number, id_ in enumerate(found.citations, 1)
+            ],
             nothing_known=found.nothing_known,
             named_times=[NamedTime.of(time) for time in found.times],
         )
 
 
 RetrieveGraphResult = Annotated[
-    RetrieveGraphSuccess | InvalidInput | Forbidden | Unavailable,
+    RetrieveGraphSuccess | Refusal,
     strawberry.union("RetrieveGraphResult", description="Result of a retrieval, or the error that refused it."),
 ]

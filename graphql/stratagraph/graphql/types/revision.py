@@ -6,18 +6,7 @@ from typing import Annotated, Self
 
 import strawberry
 
-from stratagraph.graphql.types.errors import (
-    ConditionsOverlap,
-    DeletionForbidden,
-    EpisodicImmutable,
-    EvidenceRequired,
-    Forbidden,
-    IdempotencyMismatch,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-    VersionConflict,
-)
+from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.receipts import CaptureReceipt
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
@@ -54,6 +43,7 @@ class RevisionSuccess:
                 revised.sequence,
                 changes=revised.changes,
                 unindexed_terms=revised.unindexed_terms,
+                warnings=revised.warnings,
             ),
             queued=revised.queued,
             replayed=revised.replayed,
@@ -61,16 +51,6 @@ class RevisionSuccess:
 
 
 RevisionResult = Annotated[
-    RevisionSuccess
-    | VersionConflict
-    | EpisodicImmutable
-    | EvidenceRequired
-    | ConditionsOverlap
-    | NotFound
-    | Forbidden
-    | InvalidInput
-    | IdempotencyMismatch
-    | DeletionForbidden
-    | Unavailable,
+    RevisionSuccess | Refusal,
     strawberry.union("RevisionResult", description="Result of a revision, or the error that refused it."),
 ]

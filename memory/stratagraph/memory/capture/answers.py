@@ -8,8 +8,10 @@ from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft, MentionResult
 from stratagraph.memory.capture.naming import Names
+from stratagraph.memory.capture.noting import ambiguous_names
 from stratagraph.memory.capture.writer import Written
 from stratagraph.memory.records.changes import RecordChange, as_visible, visible_changes
+from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord, Relation
@@ -22,8 +24,9 @@ class Captured:
     `primary` is the record that the capture became or was added to, `created` are all records and `edges` all relations
     that it created, each as it is after the whole request. `candidate` is the id of its stored trace, and `sequence`
     the token for reading one's own write. `mentions` are the names in it and what became of each, `changes` what it did
-    to stored records. `unindexed_terms` is how many of its terms do not find it. With `replayed` it is the answer of an
-    earlier request with the same idempotency key, without these three.
+    to stored records. `unindexed_terms` is how many of its terms do not find it. `warnings` say what of the request was
+    not used. With `replayed` it is the answer of an earlier request with the same idempotency key, without these three,
+    and with the warnings that the request alone gives rise to.
     """
 
     primary: MemoryRecord
@@ -34,6 +37,7 @@ class Captured:
     mentions: tuple[MentionResult, ...] = ()
     changes: tuple[RecordChange, ...] = ()
     unindexed_terms: int = 0
+    warnings: tuple[RequestWarning, ...] = ()
     replayed: bool = False
 
 
@@ -55,6 +59,10 @@ def answer(caller: Caller, draft: Draft, written: Written, sequence: str, names:
         mentions=() if primary.redacted else names.results(draft),
         changes=visible_changes(trust, written.changed, written.effects),
         unindexed_terms=draft.terms.left_out if draft.terms is not None else 0,
+        warnings=(
+            *draft.warnings,
+            *(() if primary.redacted else (*written.warnings, *ambiguous_names(draft, names.results(draft)))),
+        ),
     )
 
 

@@ -11,18 +11,20 @@ from datetime import datetime
 from typing import Any
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.request import MAX_SUMMARY, CaptureRequest
+from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.requests.bounds import refuse_future
+from stratagraph.memory.requests.contents import CONTENTS, GIVEN_PAYLOADS, Handles, check_form
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Outcome, SourceKind
 from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.payloads import parse_payload, parse_working_update
-from stratagraph.store.model.visible_text import is_blank
 
+_OF_EPISODE = ("ref", "thread_id")  # keys of a whole episode that are none of its payload's
 TURN_SUMMARY = 280  # characters of a turn's text that stand for its summary, where it has none
-_GIVEN_PAYLOADS = (MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
+# Source kinds whose content is no payload, so that its form is all that is checked.
+_CHECKED = (SourceKind.EVENT, SourceKind.TOOL_OUTPUT, SourceKind.AGENT_TURN, SourceKind.OUTCOME)
 
 
 def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
@@ -33,7 +35,9 @@ def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
     """
     occurred_at = request.timestamp or now
     proposed = request.proposed_type
-    if proposed in _GIVEN_PAYLOADS and request.source_kind is SourceKind.OBSERVATION:
+    if request.source_kind in _CHECKED:
+        check_form(CONTENTS[request.source_kind], request.content, path=["content"])
+    if proposed in GIVEN_PAYLOADS and request.source_kind is SourceKind.OBSERVATION:
         assert proposed is not None
         return _given_payload(request, position, proposed, occurred_at)
     draft = _CLASSIFIERS[request.source_kind](request, position, occurred_at)
@@ -64,14 +68,13 @@ def _given_payload(request: CaptureRequest, position: int, memory_type: MemoryTy
 
 def _event(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
     content = request.content
-    kind = _text(content, "event_kind", default="event")
+    kind = content.get("event_kind", "event")
     summary = content.get("summary") or request.summary or content.get("text")
     return _episodic(request, position, occurred_at, event_kind=kind, summary=summary, known=("event_kind", "ref"))
 
 
 def _agent_turn(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
-    text = _text(request.content, "text")
-    _text(request.content, "role")
+    text = request.content["text"]
     return _episodic(
         request,
         position,
@@ -84,16 +87,9 @@ def _agent_turn(request: CaptureRequest, position: int, occurred_at: datetime) -
 
 def _tool_output(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
     content = request.content
-    tool = _text(content, "tool_name")
+    tool = content["tool_name"]
     call = content.get("call_id")
-    if call is not None and not isinstance(call, str):
-        raise InvalidInput(f"content.call_id: must be a string, not {json_type(call)}", path=["content", "call_id"])
     depends_on = content.get("depends_on") or []
-    if not isinstance(depends_on, list) or not all(isinstance(item, str) for item in depends_on):
-        raise InvalidInput(
-            'content.depends_on: must be a list of call_ids (strings), such as ["call-1"]',
-            path=["content", "depends_on"],
-        )
     if call is not None and call in depends_on:
         raise InvalidInput(
             f"content.depends_on: the call {shown(call)} depends on itself; remove it from the list",
@@ -132,12 +128,7 @@ def _episodic(
     known: tuple[str, ...],
 ) -> Draft:
     content = request.content
-    thread = _thread(content)
-    ref = content.get("ref", "")
-    if not isinstance(ref, str):
-        raise InvalidInput(f"content.ref: must be a string, not {json_type(ref)}", path=["content", "ref"])
-    if ref and is_blank(ref):
-        raise InvalidInput("content.ref: is blank; give a reference, or leave it out", path=["content", "ref"])
+    ref = content.get("ref") or ""
     event: dict[str, Any] = {"t": rfc3339(occurred_at), "event_kind": event_kind, "ref": ref}
     if isinstance(summary, str) and summary:
         event["summary"] = summary
@@ -152,19 +143,16 @@ def _episodic(
         type=MemoryType.EPISODIC,
         payload={"kind": "episodic", "timeline": [event]},
         occurred_at=occurred_at,
-        thread=thread,
+        thread=content.get("thread_id"),
         handle=ref or None,
     )
 
 
 def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
     """Return a draft of a whole episode. It is closed, and its events have no records of their own."""
-    content = {key: value for key, value in request.content.items() if key not in ("ref", "thread_id")}
-    ref = request.content.get("ref", "")
-    if not isinstance(ref, str):
-        raise InvalidInput(f"content.ref: must be a string, not {json_type(ref)}", path=["content", "ref"])
-    if ref and is_blank(ref):
-        raise InvalidInput("content.ref: is blank; give a reference, or leave it out", path=["content", "ref"])
+    content = {key: value for key, value in request.content.items() if key not in _OF_EPISODE}
+    check_form(Handles, {key: request.content.get(key) for key in _OF_EPISODE}, path=["content"])
+    ref, thread = (request.content.get(key) for key in _OF_EPISODE)
     content.setdefault("timeline", [])
     payload = parse_payload(MemoryType.EPISODIC, content, path=["content"])
     if not payload["timeline"] and not payload.get("tool_graph"):
@@ -172,7 +160,6 @@ def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> D
             "content.timeline: an episode needs at least one event here, or one tool call in content.tool_graph",
             path=["content", "timeline"],
         )
-    thread = _thread(request.content)
     if thread is not None:
         payload["thread_id"] = thread
     started = payload["timeline"][0]["t"] if payload["timeline"] else None
@@ -193,13 +180,23 @@ def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> D
 def _observation(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
     content = dict(request.content)
     conditions = content.pop("conditions", None)
-    if "validity" not in content:
+    if conditions is not None and not isinstance(conditions, dict):
+        raise InvalidInput(
+            f"content.conditions: must be a JSON object, not {json_type(conditions)}", path=["content", "conditions"]
+        )
+    if content.get("validity") is None:
         content["validity"] = {"mode": "conditional", "conditions": conditions} if conditions else {"mode": "global"}
     elif conditions:
         if not isinstance(content["validity"], dict):
             raise InvalidInput(
                 f"content.validity: must be a JSON object, not {json_type(content['validity'])}",
                 path=["content", "validity"],
+            )
+        within = content["validity"].get("conditions")
+        if within is not None and not isinstance(within, dict):
+            raise InvalidInput(
+                f"content.validity.conditions: must be a JSON object, not {json_type(within)}",
+                path=["content", "validity", "conditions"],
             )
         content["validity"] = {**content["validity"], "conditions": conditions}
     payload = parse_payload(MemoryType.SEMANTIC, content, path=["content"])
@@ -229,25 +226,12 @@ def _working_state(request: CaptureRequest, position: int, occurred_at: datetime
 
 def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
     content = request.content
-    status = content.get("outcome_status")
-    if not isinstance(status, str):
-        raise InvalidInput(
-            f"content.outcome_status: must be success, failure or partial, not {json_type(status)}",
-            path=["content", "outcome_status"],
-        )
-    thread, record = _thread(content), content.get("record_id")
+    thread, record = content.get("thread_id"), content.get("record_id")
     if (thread is None) == (record is None):
         raise InvalidInput(
             "content: an outcome must name the episode that it closes by either thread_id or record_id, not"
             f" {'both' if record is not None else 'neither'}",
             path=["content"],
-        )
-    reason = content.get("reason")
-    if reason is not None and (not isinstance(reason, str) or len(reason) > MAX_SUMMARY):
-        given = f"{len(reason)} characters" if isinstance(reason, str) else json_type(reason)
-        raise InvalidInput(
-            f"content.reason: must be a string of at most {MAX_SUMMARY} characters, not {given}",
-            path=["content", "reason"],
         )
     return Draft(
         request=request,
@@ -256,8 +240,8 @@ def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> D
         payload={},
         occurred_at=occurred_at,
         thread=thread,
-        outcome=Outcome.parse(status, path=["content", "outcome_status"]),
-        outcome_reason=reason or request.summary or None,
+        outcome=Outcome[content["outcome_status"].upper()],
+        outcome_reason=content.get("reason") or request.summary or None,
         outcome_of=parse_id(str(record), path=["content", "record_id"]) if record is not None else None,
     )
 
@@ -265,25 +249,6 @@ def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> D
 def is_outcome(draft: Draft) -> bool:
     """Return whether the capture sets the outcome of an episode and creates no record."""
     return draft.request.source_kind is SourceKind.OUTCOME
-
-
-def _text(content: dict[str, Any], key: str, *, default: str | None = None) -> str:
-    value = content.get(key, default)
-    if not isinstance(value, str) or not value:
-        given = "missing" if key not in content else "empty" if value == "" else json_type(value)
-        raise InvalidInput(f"content.{key}: must be a non-empty string, but is {given}", path=["content", key])
-    return value
-
-
-def _thread(content: dict[str, Any]) -> str | None:
-    thread = content.get("thread_id")
-    if thread is not None and (not isinstance(thread, str) or is_blank(thread) or len(thread) > 512):
-        given = f"{len(thread)} characters" if isinstance(thread, str) else json_type(thread)
-        raise InvalidInput(
-            f"content.thread_id: must be a string of 1 to 512 characters that is not blank, not {given}",
-            path=["content", "thread_id"],
-        )
-    return thread
 
 
 _CLASSIFIERS: dict[SourceKind, Callable[[CaptureRequest, int, datetime], Draft]] = {

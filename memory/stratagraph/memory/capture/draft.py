@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity, SourceKind
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import Decay
@@ -43,12 +44,14 @@ class Named:
 class Reference:
     """Another record that the capture refers to, and the predicate and weight of the relation to it.
 
-    `target` is the record's id, or the ref it was captured with.
+    `target` is the record's id, or the ref it was captured with. `path` is where the request says that it is one; empty
+    where it may as well be something else, such as a source outside the store.
     """
 
     target: UUID | str
     predicate: str = "references_record"
     weight: float = 0.8
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +108,7 @@ class Draft:
     evidence: tuple[dict[str, Any], ...] = ()  # given for a revision, beside the payload
     inherited_sources: tuple[dict[str, Any], ...] = ()  # of the records that this draft replaces
     learned_state: dict[str, Any] | None = None  # what was observed of a skill or plan that learning stores
+    warnings: list[RequestWarning] = field(default_factory=list)  # that the request alone gives rise to
     lesson_authors: tuple[str, ...] = ()  # of a lesson that a revision writes; empty for the caller alone
 
     @property

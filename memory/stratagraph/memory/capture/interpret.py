@@ -19,20 +19,20 @@ from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Refere
 from stratagraph.memory.capture.found_names import address_of, names_in_text
 from stratagraph.memory.capture.literals import is_sentence, is_value
 from stratagraph.memory.capture.procedures import names_of_procedure
-from stratagraph.memory.requests.evidence import reference_of
+from stratagraph.memory.requests.contents import MAX_LISTED, MAX_TERMS, Mention
+from stratagraph.memory.requests.contents import Reference as ReferenceForm
+from stratagraph.memory.requests.evidence import names_record, reference_of
 from stratagraph.store.artifacts.objects import hash_in
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import invalid
-from stratagraph.store.model.payloads.base import MAX_NAME, Name, Part
-from stratagraph.store.model.payloads.entity import Alias, Identifier
+from stratagraph.store.model.payloads.base import MAX_NAME
 from stratagraph.store.model.predicates import reference_predicate
 from stratagraph.store.model.visible_text import is_blank
 
-MAX_MENTIONS = 256  # listed by the caller
-MAX_TERMS = 64  # aliases, and identifiers, of one entry of `context.mentions`
+MAX_MENTIONS = MAX_LISTED
 MAX_NAMES = 512  # names, aliases and identifiers of all entries of one capture
 MAX_ARTIFACTS = 256  # named by one capture
 MAX_LABELS = 12  # labels kept of one capture
@@ -40,18 +40,6 @@ MAX_RECORD_IDS = 12  # record ids found in the text
 SCANNED_CHARACTERS = 20_000  # of the text, searched for names
 
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b")
-
-
-class _Mention(Part):
-    name: Name
-    type: str | None = None
-    identifiers: list[Identifier] | None = None
-    aliases: list[Name | Alias] | None = None
-
-
-class _Pointer(Part):
-    ref: Name
-    predicate: str | None = None
 
 
 def interpret(draft: Draft) -> None:
@@ -72,14 +60,19 @@ def interpret(draft: Draft) -> None:
     draft.named = _united(mentions, named)
     draft.references = _references(draft, context)
     draft.artifacts = _artifacts(draft, context)
-    labels = context.get("labels") or []
+    labels = _listed(context, "labels")
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise InvalidInput('context.labels: must be a list of strings, such as ["billing"]', path=["context", "labels"])
     draft.labels = labels[:MAX_LABELS]
 
 
+def _listed(context: dict[str, Any], key: str) -> Any:
+    value = context.get(key)
+    return [] if value is None else value
+
+
 def _mentions(context: dict[str, Any]) -> list[Named]:
-    mentions = context.get("mentions") or []
+    mentions = _listed(context, "mentions")
     if not isinstance(mentions, list) or len(mentions) > MAX_MENTIONS:
         raise InvalidInput(
             f"context.mentions: must be a list of at most {MAX_MENTIONS} names or"
@@ -90,7 +83,7 @@ def _mentions(context: dict[str, Any]) -> list[Named]:
     names = 0
     for index, item in enumerate(mentions):
         try:
-            mention = _Mention.model_validate({"name": item} if isinstance(item, str) else item)
+            mention = Mention.model_validate({"name": item} if isinstance(item, str) else item)
         except ValidationError as error:
             raise invalid(error, ["context", "mentions", str(index)]) from error
         listed = (len(mention.aliases or ()), len(mention.identifiers or ()))
@@ -220,7 +213,7 @@ def _declared(one: Named, mention: Named) -> Named:
 
 
 def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
-    listed = context.get("references") or []
+    listed = _listed(context, "references")
     if not isinstance(listed, list) or len(listed) > MAX_MENTIONS:
         raise InvalidInput(
             f"context.references: must be a list of at most {MAX_MENTIONS} refs, record ids or {{ref, predicate}}, not"
@@ -231,18 +224,20 @@ def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
     for index, item in enumerate(listed):
         path = ["context", "references", str(index)]
         try:
-            pointer = _Pointer.model_validate({"ref": item} if isinstance(item, str) else item)
+            pointer = ReferenceForm.model_validate({"ref": item} if isinstance(item, str) else item)
         except ValidationError as error:
             raise invalid(error, path) from error
         predicate = reference_predicate(pointer.predicate or "references_record", path=[*path, "predicate"])
-        found.append(Reference(target=reference_target(pointer.ref), predicate=predicate))
+        found.append(Reference(target=reference_target(pointer.ref), predicate=predicate, path=tuple(path)))
     if draft.request.imported is not None:
         found += [Reference(target=ref, predicate="follows") for ref in draft.request.imported.follows]
         found += [Reference(target=ref, predicate="followed_by") for ref in draft.request.imported.followed_by]
-    for evidence in (*(draft.payload.get("evidence") or ()), *draft.evidence):
-        ref = reference_of(evidence)
-        if ref is not None:
-            found.append(Reference(target=reference_target(ref), predicate="derived_from"))
+    for within, given in (("content", draft.payload.get("evidence") or ()), ("", draft.evidence)):
+        for index, evidence in enumerate(given):
+            ref = reference_of(evidence)
+            if ref is not None:
+                named = tuple(filter(None, (within, "evidence", str(index)))) if names_record(evidence) else ()
+                found.append(Reference(target=reference_target(ref), predicate="derived_from", path=named))
     found += [
         Reference(target=UUID(value))
         for value in list(dict.fromkeys(_UUID.findall(draft.text[:SCANNED_CHARACTERS])))[:MAX_RECORD_IDS]
@@ -257,7 +252,7 @@ def reference_target(ref: str) -> UUID | str:
 
 def _artifacts(draft: Draft, context: dict[str, Any]) -> list[NamedArtifact]:
     """Return the artifacts named in the places that may name one. A string of another form there is ignored."""
-    listed = context.get("artifacts") or []
+    listed = _listed(context, "artifacts")
     if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
         raise InvalidInput(
             "context.artifacts: must be a list of strings, each the sha256:… URI of an artifact",

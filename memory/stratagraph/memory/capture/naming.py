@@ -6,7 +6,7 @@ captured alone, so that a batch leaves what single captures would leave. See doc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -40,6 +40,7 @@ from stratagraph.store.records.entities import (
     terms_of,
 )
 from stratagraph.store.records.inserting import NewRecord
+from stratagraph.store.records.locking import lock_records
 from stratagraph.store.records.name_index import TYPE, KnownEntity, MentionKeys, MentionOutcome, NameIndex, Term
 from stratagraph.store.records.predicates import registered
 
@@ -180,30 +181,8 @@ async def resolve_names(
     (docs/architecture.md, Lock order). Raises StaleRead if one of the entities was changed, merged or withdrawn
     meanwhile.
     """
-    predicates = await registered(
-        connection, tenant, {draft.payload["predicate"] for draft in drafts if draft.type is MemoryType.SEMANTIC}
-    )
-    wanted = [one for draft in drafts for one in _mentions_of(tenant, draft, scopes, predicates)]
+    wanted, found, taught = await _locked_names(connection, tenant, drafts, scopes)
     keys = [one.keys for one in wanted]
-    locked: set[bytes] = set()
-    found = None
-    for _ in range(LOCK_ROUNDS):
-        rows = await find_names(connection, tenant, keys)
-        if rows != found:
-            found = rows
-            _resolve_in_order(index_of_names(rows), tenant, wanted)
-        written = {term.key for one in wanted if one.writes for term in one.keys.terms}
-        if written <= locked:
-            break
-        locked |= written
-        await lock_names(connection, tenant, locked)
-    else:
-        raise StaleRead
-    known = {row["entity"] for row in found or ()}
-    named = {one.entity for one in wanted if one.entity is not None} & known
-    taught = {one.entity for one in wanted if one.entity is not None and one.may_revise} & known
-    if not await hold_entities(connection, tenant, named, taught=taught):
-        raise StaleRead
     if taught:
         # A writer that held one of them until now may have given it an identifier that contradicts the mention.
         rows = await find_names(connection, tenant, keys)
@@ -231,6 +210,70 @@ async def resolve_names(
             resolved.append(one)
             _set_entities(one)
     return names
+
+
+async def lock_names_ahead(
+    connection: Connection,
+    tenant: Tenant,
+    drafts: Sequence[Draft],
+    scopes: Mapping[str, int],
+    *,
+    changing: Collection[UUID],
+) -> list[Draft]:
+    """Lock what `resolve_names` will lock for the drafts, and the entities `changing` for changes; write nothing.
+
+    Return the facts among the drafts whose subject is an entity that is known, with their entities set. Raises
+    StaleRead as `resolve_names` does.
+    """
+    wanted, _, _ = await _locked_names(connection, tenant, drafts, scopes, changing=changing)
+    unknown = set[int]()
+    for one in wanted:
+        if one.is_new and one.named is not None and one.named.predicate == "subject_entity":
+            unknown.add(one.draft.position)
+        elif not _is_guess(one):
+            _set_entities(one)
+    return [draft for draft in drafts if draft.type is MemoryType.SEMANTIC and draft.position not in unknown]
+
+
+async def _locked_names(
+    connection: Connection,
+    tenant: Tenant,
+    drafts: Sequence[Draft],
+    scopes: Mapping[str, int],
+    *,
+    changing: Collection[UUID] = (),
+) -> tuple[list[Resolved], list[dict[str, Any]], set[UUID]]:
+    """Return the mentions of the drafts, the stored names that they were resolved by, and the entities that they teach.
+
+    Locks the names that are written, all entities named, and the entities `changing`.
+    """
+    predicates = await registered(
+        connection, tenant, {draft.payload["predicate"] for draft in drafts if draft.type is MemoryType.SEMANTIC}
+    )
+    wanted = [one for draft in drafts for one in _mentions_of(tenant, draft, scopes, predicates)]
+    keys = [one.keys for one in wanted]
+    locked: set[bytes] = set()
+    found = None
+    for _ in range(LOCK_ROUNDS):
+        rows = await find_names(connection, tenant, keys)
+        if rows != found:
+            found = rows
+            _resolve_in_order(index_of_names(rows), tenant, wanted)
+        written = {term.key for one in wanted if one.writes for term in one.keys.terms}
+        if written <= locked:
+            break
+        locked |= written
+        await lock_names(connection, tenant, locked)
+    else:
+        raise StaleRead
+    known = {row["entity"] for row in found or ()}
+    named = {one.entity for one in wanted if one.entity is not None} & known
+    taught = {one.entity for one in wanted if one.entity is not None and one.may_revise} & known
+    if changing:  # all in one order, or two that change what the other one names would wait for each other
+        await lock_records(connection, tenant, named | set(changing))
+    if not await hold_entities(connection, tenant, named, taught=taught):
+        raise StaleRead
+    return wanted, found or [], taught
 
 
 def _is_guess(one: Resolved) -> bool:

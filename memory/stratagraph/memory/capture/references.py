@@ -7,11 +7,19 @@ from uuid import UUID
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.requests.warnings import WarningCode
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.predicates import DERIVATIONS, stored_direction
 from stratagraph.store.model.trust import UNSCOPED
 from stratagraph.store.records.handles import ReferencedRecord, find_references
+
+_NOT_FOUND = (
+    "names no record that this credential may read in full, so nothing is related to it; give the id of a record, or"
+    " the ref of an event, a call or a turn that was captured before"
+)
+_ITSELF = "names this capture itself, so nothing is related to it; leave it out"
+_OF_OUTCOME = "is not related to anything, since an outcome makes no record; refer to it in an event of the thread"
 
 
 async def link_references(writes: WriteSet) -> None:
@@ -36,10 +44,19 @@ async def link_references(writes: WriteSet) -> None:
         for reference in draft.references:
             record = known.get(reference.target)
             if record is None or record.id == draft.id:
+                if reference.path:
+                    writes.warn(
+                        draft,
+                        WarningCode.REFERENCE_NOT_FOUND,
+                        reference.path,
+                        _NOT_FOUND if record is None else _ITSELF,
+                    )
                 continue
             # The record's id is not stored here: the relation shows it to callers who may see both of its ends.
             found.append({"ref": str(reference.target)})
             if is_outcome(draft):
+                if reference.path:
+                    writes.warn(draft, WarningCode.VALUE_NOT_USED, reference.path, _OF_OUTCOME)
                 continue
             predicate, backwards = stored_direction(reference.predicate)
             source, end = (record.id, draft.id) if backwards else (draft.id, record.id)

@@ -17,6 +17,7 @@ from stratagraph.store.model.clock import as_utc, rfc3339
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.trust import LEARNED_BY
 from stratagraph.store.model.visible_text import is_blank
 
@@ -141,36 +142,42 @@ class CaptureRequest:
 def checked(request: CaptureRequest, now: datetime) -> CaptureRequest:
     """Return the request with its time in UTC; `now` is the time of the service's clock.
 
-    Raises InvalidInput naming the field that cannot be stored, EvidenceRequired for evidence that names no source.
+    Raises InvalidInput naming the fields that cannot be stored, EvidenceRequired for evidence that names no source.
     """
-    _check_label(request.source, "source", required=True)
-    _check_label(request.scope, "scope")
-    _check_label(request.idempotency_key, "idempotencyKey", required=True)
-    if len(request.tags) > MAX_TAGS:
-        raise InvalidInput(f"tags: {len(request.tags)} tags; at most {MAX_TAGS} are allowed, send fewer", path=["tags"])
-    for tag in request.tags:
-        _check_label(tag, "tags", required=True)
+    problems = Problems()
+    checked_request = check_fields(request, now, problems)
+    problems.refuse()
+    return checked_request
+
+
+def check_fields(request: CaptureRequest, now: datetime, problems: Problems) -> CaptureRequest:
+    """Return what `checked` returns, where `problems` stays empty; note all that is wrong there."""
+    with problems:
+        _check_label(request.source, "source", required=True)
+    with problems:
+        _check_label(request.scope, "scope")
+    with problems:
+        _check_label(request.idempotency_key, "idempotencyKey", required=True)
+    with problems:
+        _check_tags(request.tags)
     for text, name in ((request.summary, "summary"), (request.reason_to_remember, "reasonToRemember")):
-        if text is not None:
-            check_json(text, path=[name])
-            if len(text) > MAX_SUMMARY:
-                raise InvalidInput(
-                    f"{name}: {len(text)} characters; at most {MAX_SUMMARY} are allowed, shorten it", path=[name]
-                )
+        with problems:
+            _check_text(text, name)
     for value, name in ((request.content, "content"), (request.context, "context")):
-        if value is None and name == "context":
-            continue
-        if not isinstance(value, dict):
-            raise InvalidInput(f"{name}: must be a JSON object, not {json_type(value)}", path=[name])
-        check_json(value, path=[name])
-    _check_size(request)
-    if request.source_kind in _WITH_EVIDENCE and request.content.get("evidence") is not None:
-        check_evidence(request.content["evidence"], now, path=["content", "evidence"])
+        with problems:
+            _check_object(value, name)
+    if not problems.concern("content", "context"):
+        with problems:
+            _check_size(request)
+            if request.source_kind in _WITH_EVIDENCE and request.content.get("evidence") is not None:
+                check_evidence(request.content["evidence"], now, path=["content", "evidence"])
     if request.timestamp is None:
         return request
-    timestamp = as_utc(request.timestamp, path=["timestamp"])
-    refuse_future(timestamp, now, path=["timestamp"])
-    return replace(request, timestamp=timestamp, zone=request.zone or request.timestamp.utcoffset() or timedelta(0))
+    with problems:
+        timestamp = as_utc(request.timestamp, path=["timestamp"])
+        refuse_future(timestamp, now, path=["timestamp"])
+        return replace(request, timestamp=timestamp, zone=request.zone or request.timestamp.utcoffset() or timedelta(0))
+    return request
 
 
 def refuse_learned_by(source: str) -> None:
@@ -181,6 +188,31 @@ def refuse_learned_by(source: str) -> None:
             " this capture",
             path=["source"],
         )
+
+
+def _check_tags(tags: tuple[str, ...]) -> None:
+    if len(tags) > MAX_TAGS:
+        raise InvalidInput(f"tags: {len(tags)} tags; at most {MAX_TAGS} are allowed, send fewer", path=["tags"])
+    for tag in tags:
+        _check_label(tag, "tags", required=True)
+
+
+def _check_text(text: str | None, name: str) -> None:
+    if text is None:
+        return
+    check_json(text, path=[name])
+    if len(text) > MAX_SUMMARY:
+        raise InvalidInput(
+            f"{name}: {len(text)} characters; at most {MAX_SUMMARY} are allowed, shorten it", path=[name]
+        )
+
+
+def _check_object(value: object, name: str) -> None:
+    if value is None and name == "context":
+        return
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name}: must be a JSON object, not {json_type(value)}", path=[name])
+    check_json(value, path=[name])
 
 
 def _check_size(request: CaptureRequest) -> None:

@@ -20,13 +20,15 @@ from stratagraph.memory.capture.grouping import independent_groups, require_few_
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.naming import resolve_names
 from stratagraph.memory.capture.new_records import draft_terms
+from stratagraph.memory.capture.noting import key_warnings, unused_claims, unused_values
 from stratagraph.memory.capture.policy import Policy
-from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked, refuse_learned_by
+from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, check_fields, refuse_learned_by
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
 from stratagraph.memory.capture.sharing import SharedTransactions
 from stratagraph.memory.capture.slots import lock_slots_of_facts
 from stratagraph.memory.capture.writer import Written, read_final_state, write_group
 from stratagraph.memory.requests.retrying import or_replayed, retried
+from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Caller, Tenant
@@ -44,6 +46,7 @@ from stratagraph.store.model.errors import (
     StratagraphError,
 )
 from stratagraph.store.model.payloads.procedures import refuse_computed
+from stratagraph.store.model.problems import COLLECTED, Problems
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.postgres.database import Database
@@ -215,25 +218,47 @@ class Capture:
         `now` is the time of a request without a timestamp.
         """
         drafts: list[Draft] = []
+        problems = Problems()
         for position, request in enumerate(requests):
             try:
-                draft = classify(checked(request, now), position, now)
-                refuse_computed(draft.payload, draft.type, path=["content"])
-                refuse_learned_by(request.source)
-                self._policy.apply(draft, caller.trust)
-                hidden = hide_secrets(draft, caller.tenant)
-                if not is_outcome(draft):
-                    caption(draft)
-                interpret(draft)
-                keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=caller.trust.ceiling)
-                if len(draft.text) > LONG_TEXT:
-                    draft.terms = draft_terms(caller.tenant, draft)
+                draft = self._draft(caller, request, position, now=now)
+            except COLLECTED as error:
+                problems.add(at_item(error, position) if batch else error)
+                if problems.is_full:
+                    break
+                continue
             except StratagraphError as error:
+                problems.refuse()  # of the items before this one
                 if batch:
                     raise at_item(error, position) from error
                 raise
             drafts.append(draft)
+        problems.refuse()
         return drafts
+
+    def _draft(self, caller: Caller, request: CaptureRequest, position: int, *, now: datetime) -> Draft:
+        """Return the draft of one request. Raises InvalidInput with the problems of all its fields."""
+        problems = Problems()
+        valid = check_fields(request, now, problems)
+        if problems.concern("content", "context", "timestamp"):
+            problems.refuse()
+        with problems:
+            noted = key_warnings(request)
+            draft = classify(valid, position, now)
+            refuse_computed(draft.payload, draft.type, path=["content"])
+        with problems:
+            refuse_learned_by(request.source)
+        problems.refuse()
+        self._policy.apply(draft, caller.trust)
+        hidden = hide_secrets(draft, caller.tenant)
+        if not is_outcome(draft):
+            caption(draft)
+        interpret(draft)
+        keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=caller.trust.ceiling)
+        draft.warnings = [*noted, *unused_values(draft, request), *unused_claims(draft, caller.trust)]
+        if len(draft.text) > LONG_TEXT:
+            draft.terms = draft_terms(caller.tenant, draft)
+        return draft
 
     async def _persist(
         self, caller: Caller, drafts: list[Draft], keys: list[RequestKey], *, batch: bool, restore_erased: bool
@@ -327,14 +352,23 @@ class Capture:
             if retrying and replays:
                 await commit_failed_captures(connection, caller.tenant, replayed_candidates(drafts, replays))
             replayed = await self._replayed(
-                Reader(connection, self._directory, caller, self._clock.now()), caller.tenant, replays
+                Reader(connection, self._directory, caller, self._clock.now()),
+                caller.tenant,
+                replays,
+                {draft.position: tuple(draft.warnings) for draft in drafts},
             )
         answers = {
             draft.position: answer(caller, draft, written[draft.position], sequence, names, at) for draft in fresh
         } | replayed
         return [answers[draft.position] for draft in drafts]
 
-    async def _replayed(self, reader: Reader, tenant: Tenant, replays: dict[int, Committed]) -> dict[int, Captured]:
+    async def _replayed(
+        self,
+        reader: Reader,
+        tenant: Tenant,
+        replays: dict[int, Committed],
+        warnings: Mapping[int, tuple[RequestWarning, ...]],
+    ) -> dict[int, Captured]:
         if not replays:
             return {}
         ids = {id_ for committed in replays.values() for id_ in (committed.record, *committed.created)}
@@ -357,6 +391,7 @@ class Capture:
                 edges=tuple(edges[id_] for id_ in committed.edges if id_ in edges),
                 candidate=committed.candidate,
                 sequence=await self._sequences.token(reader.connection, tenant, committed.sequence),
+                warnings=warnings[position],
                 replayed=True,
             )
         return answers

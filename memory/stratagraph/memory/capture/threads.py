@@ -11,7 +11,9 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.episodes import lock_episodes, set_outcome
 from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.requests.warnings import WarningCode
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import Forbidden, InvalidInput, RecordNotFound
 from stratagraph.store.model.words import Terms
 from stratagraph.store.records.episode_endings import (
@@ -32,6 +34,7 @@ from stratagraph.store.records.inserting import NewRecord
 from stratagraph.store.records.reading import Reader
 
 PART_OF, FOLLOWS, DEPENDS_ON = 0.6, 0.5, 0.8  # weights of these relations
+_CALLS = " to it. Capture a call, with its call_id and thread_id, before those that depend on it"
 
 
 @dataclass(slots=True)
@@ -152,6 +155,11 @@ def join_threads(writes: WriteSet, threads: Threads) -> None:
             earlier = threads.calls.get((episode.id, call_key(tenant, call)))
             if earlier is not None:
                 writes.relate(draft, draft.id, earlier, "depends_on", DEPENDS_ON)
+            else:
+                problem = (
+                    f"names the call {shown(call)}, which the thread's open episode does not have; nothing is related"
+                )
+                writes.warn(draft, WarningCode.CALL_NOT_FOUND, ("content", "depends_on"), problem + _CALLS)
         own = call_key(tenant, draft.call) if draft.call is not None else None
         if own is not None:
             threads.calls[episode.id, own] = draft.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from stratagraph.memory.capture.draft import Draft, Teaching
 from stratagraph.memory.capture.interpret import reference_target
 from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.requests.evidence import kind_of, reference_of, time_of
+from stratagraph.memory.requests.warnings import RequestWarning, WarningCode, warning
 from stratagraph.memory.secrets.masking import masked_text
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
@@ -51,7 +53,12 @@ class WriteSet:
     trims: list[Trim] = field(default_factory=list)  # to remember once the new facts are written
     successors: dict[UUID, UUID | None] = field(default_factory=dict)  # superseded facts, and those that replace them
     effects: dict[int, dict[tuple[UUID, Effect], None]] = field(default_factory=dict)  # on stored records, by position
+    warnings: dict[int, list[RequestWarning]] = field(default_factory=dict)  # by position; for who may read the record
     author: str = INTERPRETER
+
+    def warn(self, draft: Draft, code: WarningCode, path: Sequence[str], problem: str) -> None:
+        """Note for the receipt what of the draft could not be used; `problem` is as for `warning`."""
+        self.warnings.setdefault(draft.position, []).append(warning(code, path, problem))
 
     def use_existing(self, draft: Draft, record: UUID) -> None:
         """Create no record for the draft; its relations are moved to `record`, which existed before."""

@@ -27,6 +27,7 @@ from stratagraph.memory.capture.working_records import lock_working_records
 from stratagraph.memory.capture.write_set import INTERPRETER, WriteSet
 from stratagraph.memory.propagation.reevaluation import derived_records, reevaluate
 from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
@@ -44,7 +45,8 @@ from stratagraph.store.records.reading import Reader
 class Written:
     """What one draft wrote. `primary` is the record that it became or that it was added to.
 
-    `effects` is what it did to stored records, and `changed` has these records.
+    `effects` is what it did to stored records, and `changed` has these records. `warnings` are those
+    that depend on what is stored.
     """
 
     primary: MemoryRecord
@@ -52,6 +54,7 @@ class Written:
     edges: list[Relation] = field(default_factory=list)
     effects: list[tuple[UUID, Effect]] = field(default_factory=list)
     changed: dict[UUID, MemoryRecord] = field(default_factory=dict)
+    warnings: list[RequestWarning] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -205,6 +208,8 @@ async def _written(writes: WriteSet) -> dict[int, Written]:
         written[draft.position].created.append(records[record.id])
     for position, effects in writes.effects.items():
         written[position].effects += effects
+    for position, warnings in writes.warnings.items():
+        written[position].warnings += warnings
     for draft, relation in writes.relations:
         written[draft.position].edges.append(relation.as_relation(writes.at))
     return written

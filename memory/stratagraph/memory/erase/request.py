@@ -15,6 +15,7 @@ from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import check_json, keyed_hash
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.errors import Forbidden, InvalidInput
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.records.candidates import hash_request
 
@@ -64,8 +65,21 @@ class Erase:
         return found[0]
 
     def check(self) -> None:
-        """Check the fields. Raises InvalidInput naming the field that is wrong."""
-        check_json(self.target, path=[self.kind.label])
+        """Check the fields. Raises InvalidInput naming the fields that are wrong."""
+        problems = Problems()
+        self.check_fields(problems)
+        problems.refuse()
+
+    def check_fields(self, problems: Problems) -> None:
+        """Note in `problems` what `check` raises."""
+        with problems:
+            check_json(self.target, path=[self.kind.label])
+        with problems:
+            self._check_rationale()
+        with problems:
+            self._check_key()
+
+    def _check_rationale(self) -> None:
         check_json(self.rationale, path=["rationale"])
         if not self.rationale.strip():
             raise InvalidInput("rationale: is empty; give a reason, which the receipt keeps", path=["rationale"])
@@ -74,6 +88,8 @@ class Erase:
                 f"rationale: {len(self.rationale)} characters; at most {MAX_RATIONALE} are allowed, shorten it",
                 path=["rationale"],
             )
+
+    def _check_key(self) -> None:
         check_json(self.idempotency_key, path=["idempotencyKey"])
         if self.idempotency_key is not None and not 0 < len(self.idempotency_key) <= MAX_LABEL:
             raise InvalidInput(

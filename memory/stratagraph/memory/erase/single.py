@@ -21,10 +21,12 @@ from stratagraph.store.erasure.receipts import ErasureKind, Tally, blank_rationa
 from stratagraph.store.erasure.removal import mark_erased
 from stratagraph.store.erasure.scopes import scope_of
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.model.errors import RecordNotFound
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.errors import InvalidInput, RecordNotFound
 from stratagraph.store.model.trust import Visibility
 from stratagraph.store.postgres.database import Connection, Role, elevated
 from stratagraph.store.records.locking import lock_records
+from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.tombstones import find_tombstones
 
 
@@ -94,6 +96,7 @@ async def _find_seeds(context: ErasureContext, connection: Connection, caller: C
     assert request.entity_id is not None
     entities = await merged_entities(connection, caller.tenant, request.entity_id)
     if not entities:
+        await _refuse_other_kind(context, connection, caller, request.entity_id)
         raise RecordNotFound(
             request.entity_id,
             f"There is no entity {request.entity_id} that this credential may see; check the id, and the credential's"
@@ -102,6 +105,18 @@ async def _find_seeds(context: ErasureContext, connection: Connection, caller: C
         )
     linked = await linked_records(connection, caller.tenant, entities)
     return Seeds(entities | linked, scope=await scope_of(connection, caller.tenant, request.entity_id))
+
+
+async def _refuse_other_kind(context: ErasureContext, connection: Connection, caller: Caller, id_: UUID) -> None:
+    """Raise InvalidInput if the id is that of a record that the caller may read in full, and that is no entity."""
+    reader = Reader(connection, context.directory, caller, context.clock.now())
+    record = (await reader.records([id_])).get(id_)
+    if record is not None and not record.redacted and record.type is not MemoryType.ENTITY:
+        raise InvalidInput(
+            f"entityId: {id_} is a record of type {record.type.label}, not an entity; give the id of an entity, or"
+            " erase the record by recordId",
+            path=["entityId"],
+        )
 
 
 async def _find_record(context: ErasureContext, connection: Connection, caller: Caller, id_: UUID) -> Seeds:

@@ -31,6 +31,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.freshness import Freshness
 from stratagraph.store.model.clock import Clock, as_utc
 from stratagraph.store.model.enums import Access
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.reading import Reader
@@ -70,9 +71,14 @@ class Explore:
 
         Paths with fewer hops are better, of these those with the greater product of weights.
         """
-        check_ends(start, goal)
-        check_between("k", k, 1, MAX_PATHS)
-        check_between("maxHops", max_hops, 1, MAX_HOPS)
+        problems = Problems()
+        with problems:
+            check_ends(start, goal)
+        with problems:
+            check_between("k", k, 1, MAX_PATHS)
+        with problems:
+            check_between("maxHops", max_hops, 1, MAX_HOPS)
+        problems.refuse()
         return await self._ask(
             trust, at_least_sequence, time, lambda session: find_paths(session, start, goal, k=k, max_hops=max_hops)
         )
@@ -91,8 +97,12 @@ class Explore:
 
         All are counted; the answer has at most `first` of them.
         """
-        check_between("hops", hops, 1, MAX_HOPS)
-        check_first(first)
+        problems = Problems()
+        with problems:
+            check_between("hops", hops, 1, MAX_HOPS)
+        with problems:
+            check_first(first)
+        problems.refuse()
         return await self._ask(
             trust, at_least_sequence, time, lambda session: find_impact(session, id_, hops=hops, first=first)
         )
@@ -110,8 +120,12 @@ class Explore:
 
         Each step must be reachable from the one before, directly or over other steps.
         """
-        check_ops(ops)
-        check_first(first)
+        problems = Problems()
+        with problems:
+            check_ops(ops)
+        with problems:
+            check_first(first)
+        problems.refuse()
         return await self._ask(trust, at_least_sequence, time, lambda session: find_plans(session, ops, first=first))
 
     async def related(
@@ -137,10 +151,16 @@ class Explore:
         `loaded` are the ids of the records that the front end shows already. `after` is the cursor of the page before,
         whose neighbours, and those of the pages before it, count as loaded.
         """
-        before = decode_ids(after, id_) if after is not None else []
+        problems = Problems()
+        before: list[UUID] = []
+        with problems:
+            before = decode_ids(after, id_) if after is not None else []
         loaded = list(dict.fromkeys([*loaded, *before]))
-        check_loaded(loaded)
-        check_first(first)
+        with problems:
+            check_loaded(loaded)
+        with problems:
+            check_first(first)
+        problems.refuse()
         return await self._ask(
             trust,
             at_least_sequence,

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.feedback.request import OutcomeReport, check
+from stratagraph.memory.capture.error_paths import within_item
+from stratagraph.memory.feedback.deleted import deleted_among
+from stratagraph.memory.feedback.request import OutcomeReport, check, check_batch
 from stratagraph.memory.feedback.salience import after_disuse, after_outcome
 from stratagraph.memory.feedback.statistics import after_use, learned_confidence
+from stratagraph.memory.feedback.waiting import IDS_CLOCK, NotLoggedError, when_logged
 from stratagraph.memory.lessons.block import lesson_of
 from stratagraph.memory.plans.composing import parts_named
-from stratagraph.memory.requests.retrying import retried
+from stratagraph.memory.requests.warnings import RequestWarning, WarningCode, warning
 from stratagraph.store.audit.events import AuditEvent, write_audit
-from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.feed.changes import Change, append_changes
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.model.clock import RESOLUTION, Clock, SystemClock, rfc3339
+from stratagraph.store.model.clock import RESOLUTION, Clock, rfc3339
 from stratagraph.store.model.enums import Access, AuditAction, MemoryType, Outcome, RecordState
-from stratagraph.store.model.errors import IdempotencyMismatch, InvalidInput, NotLoggedYet, RecordNotFound
+from stratagraph.store.model.errors import IdempotencyMismatch, InvalidInput
 from stratagraph.store.model.ids import made_at
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.salience import Salience
-from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.candidates import hash_request
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.lessons import count_lessons
-from stratagraph.store.records.locking import lock_records
+from stratagraph.store.records.locking import LockedRecord, lock_records
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.salience_rows import write_salience
-from stratagraph.store.records.tombstones import find_tombstones
 from stratagraph.store.search.outcomes import (
     RetrievalEntry,
     StoredReport,
@@ -46,11 +46,6 @@ from stratagraph.store.search.outcomes import (
     store_report,
 )
 from stratagraph.store.search.retrievals import RETENTION, RetrievalLog
-
-WAIT_S = 3.0  # seconds for which a report waits until another process has logged the retrieval
-POLL_S = 0.1  # seconds between two looks
-YOUNG_S = 30.0  # seconds; a retrieval older than this and not in the log is not waited for
-_IDS_CLOCK = SystemClock()  # ids are made by the clock of the machine, whatever a service is given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +63,27 @@ class Credited:
     penalized: tuple[UUID, ...]
     skipped: tuple[UUID, ...]
     sequence: str
+    warnings: tuple[RequestWarning, ...] = ()
     replayed: bool = False
 
 
-class _NotLoggedError(Exception):
-    """The retrieval is not in the log, or not yet."""
+_SKIPPED = (
+    "was not credited: it is deleted, superseded or retracted, or no longer this credential's to read and write;"
+    " nothing needs to be done"
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Batch:
+    """The transaction of some reports: the records that it has locked, the instant of its last write, and its changes.
+
+    `entries` are those of the log, by id.
+    """
+
+    entries: dict[UUID, RetrievalEntry]
+    locked: Mapping[UUID, LockedRecord]
+    at: datetime
+    changes: list[Change] = field(default_factory=list)
 
 
 class Feedback:
@@ -97,61 +108,116 @@ class Feedback:
         seconds. Raises InvalidInput, also for a used record that the retrieval did not
         return and once RETENTION has passed, RecordNotFound, Forbidden or StoreUnavailable, with nothing changed.
         """
+        (credited,) = await self._report(trust, [report], is_batch=False)
+        return credited
+
+    async def report_all(self, trust: Trust, reports: Sequence[OutcomeReport]) -> list[Credited]:
+        """Make several reports in one transaction, in their order: all of them or none; return what each changed.
+
+        Reports that were made before are replayed. Raises as `report` does, with the path of the report, and
+        InvalidInput where two are of one retrieval.
+        """
+        check_batch(reports)
+        return await self._report(trust, reports, is_batch=True)
+
+    async def _report(self, trust: Trust, reports: Sequence[OutcomeReport], *, is_batch: bool) -> list[Credited]:
         trust.require(Access.WRITE)
-        check(report)
+        for position, report in enumerate(reports):
+            with within_item(position, is_batch=is_batch):
+                check(report)
         caller = await self._directory.resolve(trust)
-        await self._log.write_now(report.retrieval)
-        deadline = time.monotonic() + WAIT_S
-        while True:
-            try:
-                return await retried(lambda: self._commit(caller, report))
-            except _NotLoggedError:
-                is_young = _is_young(report.retrieval)
-                if not is_young or time.monotonic() >= deadline:
-                    raise _not_found(report.retrieval, is_young=is_young) from None
-            await asyncio.sleep(POLL_S)
+        for report in reports:
+            await self._log.write_now(report.retrieval)
+        return await when_logged(lambda: self._commit(caller, reports, is_batch=is_batch), of="retrieval")
 
-    async def _commit(self, caller: Caller, report: OutcomeReport) -> Credited:
-        report_hash = hash_request(caller.tenant, report.as_json())
+    async def _commit(self, caller: Caller, reports: Sequence[OutcomeReport], *, is_batch: bool) -> list[Credited]:
         async with self._database.writing(caller.bounds) as connection:
-            entry = await self._entry(connection, caller, report)
-            if entry.report is None:
-                # The records first and then the entry, in the order of an erasure.
-                locked = await lock_records(connection, caller.tenant, entry.nodes)
-                await lock_retrieval(connection, caller, entry.id)
-                entry = await self._entry(connection, caller, report)  # as it is now that no other report can end
-            report = _by_parts(report, entry)
-            if entry.report is not None:
-                return await self._replayed(connection, caller, report, entry.report, report_hash)
-            await self._check_used(connection, caller, report, entry)
-            now = self._clock.now()
-            reader = Reader(connection, self._directory, caller, now)
-            heads = {id_: head for id_, head in (await reader.heads(list(locked))).items() if _may_change(caller, head)}
-            at = max([now, *(_after(head, locked[id_].updated_at) for id_, head in heads.items())])
+            batch = await self._begin(connection, caller, reports, is_batch=is_batch)
             sequence = await self._sequences.current(connection, caller.tenant)
-            used = [id_ for id_ in dict.fromkeys(report.used) if id_ in heads]
-            penalized = await self._apply(connection, caller, report, heads, used, at=at)
-            await store_report(
-                connection,
-                caller,
-                entry,
-                report.outcome,
-                at=at,
-                report_hash=report_hash,
-                credited=used,
-                penalized=penalized,
-            )
-            returned = set(entry.nodes)
-            await count_use(
-                connection, caller, report.outcome, returned=len(returned), used=len(returned & set(report.used))
-            )
-        return _credited(report, used, penalized, sequence)
+            done: list[Credited] = []
+            fresh: list[tuple[OutcomeReport, RetrievalEntry]] = []
+            for position, given in enumerate(reports):
+                with within_item(position, is_batch=is_batch):
+                    entry = batch.entries[given.retrieval]
+                    report = _by_parts(given, entry)
+                    report_hash = hash_request(caller.tenant, given.as_json())
+                    if entry.report is not None:
+                        done.append(await self._replayed(connection, caller, report, entry.report, report_hash))
+                        continue
+                    await self._check_used(connection, caller, report, entry)
+                    used, penalized = await self._credit(connection, caller, batch, report, entry, report_hash)
+                    done.append(_credited(report, used, penalized, sequence))
+                    fresh.append((report, entry))
+            await append_changes(connection, caller.tenant, batch.changes)
+            for report, entry in fresh:
+                returned = set(entry.nodes)
+                await count_use(
+                    connection, caller, report.outcome, returned=len(returned), used=len(returned & set(report.used))
+                )
+        return done
 
-    async def _entry(self, connection: Connection, caller: Caller, report: OutcomeReport) -> RetrievalEntry:
-        """Return the log's entry. Raises _NotLoggedError, or InvalidInput once the time for a report has passed."""
+    async def _begin(
+        self, connection: Connection, caller: Caller, reports: Sequence[OutcomeReport], *, is_batch: bool
+    ) -> _Batch:
+        """Return the entries of the log, with those locked that have no report yet, and their records.
+
+        The records of all are locked first and then the entries, in the order of an erasure.
+        """
+
+        async def entries() -> dict[UUID, RetrievalEntry]:
+            found = {}
+            for position, report in enumerate(reports):
+                path = [*(["items", str(position)] if is_batch else []), "retrievalId"]
+                with within_item(position, is_batch=is_batch):
+                    found[report.retrieval] = await self._entry(connection, caller, report, path)
+            return found
+
+        found = await entries()
+        unreported = [entry for entry in found.values() if entry.report is None]
+        locked: Mapping[UUID, LockedRecord] = {}
+        if unreported:
+            locked = await lock_records(connection, caller.tenant, {id_ for entry in unreported for id_ in entry.nodes})
+            for id_ in sorted(entry.id for entry in unreported):
+                await lock_retrieval(connection, caller, id_)
+            found = await entries()  # as they are now that no other report can end
+        return _Batch(entries=found, locked=locked, at=self._clock.now())
+
+    async def _credit(
+        self,
+        connection: Connection,
+        caller: Caller,
+        batch: _Batch,
+        report: OutcomeReport,
+        entry: RetrievalEntry,
+        report_hash: bytes,
+    ) -> tuple[list[UUID], list[UUID]]:
+        """Write what a report changes; return the records that it credits, and those whose salience it lowers."""
+        reader = Reader(connection, self._directory, caller, batch.at)
+        nodes = [id_ for id_ in batch.locked if id_ in set(entry.nodes)]
+        heads = {id_: head for id_, head in (await reader.heads(nodes)).items() if _may_change(caller, head)}
+        at = max([batch.at, *(_after(head, batch.locked[id_].updated_at) for id_, head in heads.items())])
+        used = [id_ for id_ in dict.fromkeys(report.used) if id_ in heads]
+        penalized = await self._apply(connection, caller, batch, report, heads, used, at=at)
+        await store_report(
+            connection,
+            caller,
+            entry,
+            report.outcome,
+            at=at,
+            report_hash=report_hash,
+            credited=used,
+            penalized=penalized,
+        )
+        batch.at = at + RESOLUTION  # the next report may change the same records
+        return used, penalized
+
+    async def _entry(
+        self, connection: Connection, caller: Caller, report: OutcomeReport, path: Sequence[str]
+    ) -> RetrievalEntry:
+        """Return the log's entry. Raises NotLoggedError, or InvalidInput for a playbook or once the time has passed."""
         entry = await fetch_retrieval(connection, caller, report.retrieval)
         made = entry.at if entry is not None else made_at(report.retrieval)
-        now = self._clock.now() if entry is not None else _IDS_CLOCK.now()
+        now = self._clock.now() if entry is not None else IDS_CLOCK.now()
         if made is not None and now - made >= RETENTION and (entry is None or entry.report is None):
             raise InvalidInput(
                 f"retrievalId: {report.retrieval} was answered at {rfc3339(made)}; an outcome can be reported for"
@@ -159,7 +225,13 @@ class Feedback:
                 path=["retrievalId"],
             )
         if entry is None:
-            raise _NotLoggedError
+            raise NotLoggedError(report.retrieval, path)
+        if entry.is_playbook:
+            raise InvalidInput(
+                f"retrievalId: {report.retrieval} is the id of a playbook; credit its lessons with `creditLessons` and"
+                " playbookId",
+                path=["retrievalId"],
+            )
         return entry
 
     async def _check_used(
@@ -169,11 +241,7 @@ class Feedback:
         others = set(report.used) - set(entry.nodes)
         if not others:
             return
-        tombstones = await find_tombstones(connection, caller.tenant, others)
-        scopes = await self._directory.scope_names({one.scope for one in tombstones.values()})
-        for one in tombstones.values():
-            if caller.trust.visibility(scope=scopes[one.scope], sensitivity=one.sensitivity) is Visibility.FULL:
-                others.discard(one.id)
+        others -= await deleted_among(connection, self._directory, caller, others)
         if others:
             raise InvalidInput(
                 f"usedRecordIds: the retrieval did not return {min(others)}; give only ids of its nodes",
@@ -184,6 +252,7 @@ class Feedback:
         self,
         connection: Connection,
         caller: Caller,
+        batch: _Batch,
         report: OutcomeReport,
         heads: Mapping[UUID, MemoryRecord],
         used: Sequence[UUID],
@@ -217,8 +286,7 @@ class Feedback:
             actor=caller.trust.actor,
             at=at,
         )
-        changes = await update_records(connection, self._directory, caller.tenant, edits, at=at)
-        await append_changes(connection, caller.tenant, changes)
+        batch.changes += await update_records(connection, self._directory, caller.tenant, edits, at=at)
         return [id_ for id_ in sorted(after) if id_ not in raised]
 
     async def _statistics(
@@ -302,13 +370,18 @@ def _by_parts(report: OutcomeReport, entry: RetrievalEntry) -> OutcomeReport:
 def _credited(
     report: OutcomeReport, used: Sequence[UUID], penalized: Sequence[UUID], sequence: str, *, replayed: bool = False
 ) -> Credited:
+    skipped = tuple(id_ for id_ in dict.fromkeys(report.used) if id_ not in set(used))
     return Credited(
         retrieval=report.retrieval,
         outcome=report.outcome,
         reinforced=tuple(used) if report.outcome is Outcome.SUCCESS else (),
         penalized=tuple(penalized),
-        skipped=tuple(id_ for id_ in dict.fromkeys(report.used) if id_ not in set(used)),
+        skipped=skipped,
         sequence=sequence,
+        warnings=tuple(
+            warning(WarningCode.RECORD_NOT_CREDITED, ("usedRecordIds",), f"the record {id_} {_SKIPPED}")
+            for id_ in skipped
+        ),
         replayed=replayed,
     )
 
@@ -333,21 +406,3 @@ def _action(*, is_raised: bool, is_lowered: bool) -> AuditAction:
     if is_raised:
         return AuditAction.REINFORCE
     return AuditAction.DECAY if is_lowered else AuditAction.REVISE
-
-
-def _is_young(retrieval: UUID) -> bool:
-    made = made_at(retrieval)
-    return made is not None and (_IDS_CLOCK.now() - made).total_seconds() < YOUNG_S
-
-
-def _not_found(retrieval: UUID, *, is_young: bool) -> RecordNotFound:
-    missing = f"retrievalId: the log has no retrieval {retrieval} by this credential."
-    path = ["retrievalId"]
-    if is_young:
-        return NotLoggedYet(
-            retrieval,
-            f"{missing} If this credential asked, it may still be waiting to be logged: try again shortly. Otherwise"
-            " report with the credential that asked.",
-            path=path,
-        )
-    return RecordNotFound(retrieval, f"{missing} Check the id, and report with the credential that asked.", path=path)

@@ -31,6 +31,7 @@ class ImportSummary:
     stored by an earlier run, and `erased` those that were erased and so are not stored again. `records` has the number
     of records created by type, `skipped` the number left out by reason. `continued` counts known conversations that got
     new turns; `edited` lists the items that differ from the known ones of the same id and were stored beside them.
+    `warnings` has the number of warnings of this run's captures by code.
     """
 
     source: str
@@ -44,6 +45,7 @@ class ImportSummary:
     continued: int = 0
     edited: list[str] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    warnings: dict[str, int] = field(default_factory=dict)
 
     def add(self, answers: Iterable[Captured]) -> None:
         """Add the answers to captures to the counts."""
@@ -52,6 +54,8 @@ class ImportSummary:
                 self.replayed += 1
                 continue
             self.captured += 1
+            for warning in answer.warnings:
+                self.warnings[warning.code.value] = self.warnings.get(warning.code.value, 0) + 1
             self.edges += len(answer.edges)
             for record in answer.created:
                 self.count_record(record.type)

@@ -63,6 +63,14 @@ def without_claims(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {**payload, "lesson": {**unclaimed, **{name: False for name in _MARKS if name in block}}}
 
 
+def claims_of(payload: Mapping[str, Any]) -> list[str]:
+    """Return the fields of a lesson by which it claims more than a new one has: uses, or that it was verified."""
+    block = lesson_of(payload) or {}
+    usual = {"frequency": (0, 1, None)}
+    counted = [name for name in _COUNTED if block.get(name) not in usual.get(name, (0, None))]
+    return [*counted, *(name for name in _MARKS if block.get(name))]
+
+
 def advises_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether two payloads of lessons say the same of what to do and when: a verification holds for both."""
     return _advice(one) == _advice(other)

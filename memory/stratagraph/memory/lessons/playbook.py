@@ -30,15 +30,16 @@ def playbook_text(
 ) -> tuple[str, list[UUID]]:
     """Return the lessons, best first, one per line below a heading, and the ids of those that had room.
 
-    A line is `- When "trigger": "what to do". Not: "mistake". (verified, learned 3 times) [id]`. Lessons that have no
-    room within `token_budget`, as `tokens_in` counts, are left out. Without any, the text is empty.
+    A line is `- When "trigger": "what to do". Not: "mistake". (verified, learned 3 times) [1]`, where the number is the
+    place of its id, from 1. Lessons that have no room within `token_budget`, as `tokens_in` counts, are left out.
+    Without any, the text is empty.
     """
-    return _text(records, _advice, heading=heading, token_budget=token_budget)
+    return _text(records, _advice, heading=heading, token_budget=token_budget, is_numbered=True)
 
 
 def failures_text(records: Sequence[MemoryRecord], *, token_budget: int = DEFAULT_TOKENS) -> tuple[str, list[UUID]]:
     """Return the mistakes of lessons, one per line: `- In "task": "mistake". Instead: "what to do". [id]`."""
-    return _text(records, _failure, heading=FAILURES, token_budget=token_budget)
+    return _text(records, _failure, heading=FAILURES, token_budget=token_budget, is_numbered=False)
 
 
 def quoted(text: str) -> str:
@@ -60,6 +61,7 @@ def _text(
     *,
     heading: str,
     token_budget: int,
+    is_numbered: bool,
 ) -> tuple[str, list[UUID]]:
     lines = [heading, NOTICE]
     left = token_budget - sum(tokens_in(line) + 1 for line in lines)
@@ -68,6 +70,7 @@ def _text(
         line = line_of(record)
         if line is None:
             continue
+        line = f"{line} [{len(shown) + 1 if is_numbered else record.id}]"
         left -= tokens_in(line) + 1
         if left < 0:
             break
@@ -88,7 +91,7 @@ def _advice(record: MemoryRecord) -> str | None:
         *(["verified"] if block.get("verified") is True else []),
         *([f"learned {times} times"] if (times := count(block, "frequency")) > 1 else []),
     ]
-    return " ".join([line, *([f"({', '.join(about)})"] if about else []), f"[{record.id}]"])
+    return f"{line} ({', '.join(about)})" if about else line
 
 
 def _failure(record: MemoryRecord) -> str | None:
@@ -99,4 +102,4 @@ def _failure(record: MemoryRecord) -> str | None:
     line = f"- In {quoted(said(block, 'task', 'trigger'))}: {quoted(mistake)}."
     if advice := said(block, "solution", "correct_pattern"):
         line += f" Instead: {quoted(advice)}."
-    return f"{line} [{record.id}]"
+    return line

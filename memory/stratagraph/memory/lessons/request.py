@@ -11,9 +11,11 @@ from uuid import UUID
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.lessons.block import SCHEMA_VERSION
 from stratagraph.memory.requests.bounds import check_between
+from stratagraph.memory.requests.warnings import camel_case
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.problems import Problems
 
 MAX_TASK = 1_900  # characters; the skill's name has at most 2,000
 MAX_TEXT = 2_000  # characters of each other text but the code
@@ -108,16 +110,24 @@ class LearnLesson:
 
 
 def check(request: LearnLesson) -> None:
-    """Raise InvalidInput naming the first field that is out of bounds, and its bounds."""
-    _check_text("task", request.task, MAX_TASK, is_required=True)
-    _check_text("solution", request.solution, MAX_TEXT, is_required=True)
+    """Raise InvalidInput naming all fields that are out of bounds, and their bounds."""
+    problems = Problems()
+    with problems:
+        _check_text("task", request.task, MAX_TASK, is_required=True)
+    with problems:
+        _check_text("solution", request.solution, MAX_TEXT, is_required=True)
     for name in _TEXTS:
-        first, *rest = name.split("_")
-        _check_text(first + "".join(map(str.capitalize, rest)), getattr(request, name), MAX_TEXT)
-    _check_text("codeExample", request.code_example, MAX_CODE)
-    _check_text("sourceChallengeHash", request.source_challenge_hash, MAX_DOMAIN)
-    _check_domains(request.domains)
-    check_between("confidence", request.confidence, 0, 1)
+        with problems:
+            _check_text(camel_case(name), getattr(request, name), MAX_TEXT)
+    with problems:
+        _check_text("codeExample", request.code_example, MAX_CODE)
+    with problems:
+        _check_text("sourceChallengeHash", request.source_challenge_hash, MAX_DOMAIN)
+    with problems:
+        _check_domains(request.domains)
+    with problems:
+        check_between("confidence", request.confidence, 0, 1)
+    problems.refuse()
 
 
 def _check_text(field: str, text: str, most: int, *, is_required: bool = False) -> None:

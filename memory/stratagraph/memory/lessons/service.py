@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from uuid import UUID
@@ -16,6 +16,8 @@ from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.memory.embedding.questions import QuestionEmbedder
+from stratagraph.memory.feedback.deleted import deleted_among
+from stratagraph.memory.feedback.waiting import NotLoggedError, when_logged
 from stratagraph.memory.lessons import request as requests
 from stratagraph.memory.lessons.block import Standing
 from stratagraph.memory.lessons.finding import CONSIDERED, LessonFinder, Wanted
@@ -37,6 +39,7 @@ from stratagraph.memory.records.cursors import ListCursor
 from stratagraph.memory.records.pictures import ShownPage
 from stratagraph.memory.requests.bounds import check_between
 from stratagraph.memory.requests.retrying import retried
+from stratagraph.memory.requests.warnings import RequestWarning, camel_case, replaced_path
 from stratagraph.memory.retrieve.request import check_length
 from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.feed.changes import append_changes
@@ -47,18 +50,21 @@ from stratagraph.store.model.analysis.sequences import negations
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import RESOLUTION, Clock
 from stratagraph.store.model.enums import Access, RecordState, Sensitivity
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.lessons import (
     LessonGroup,
+    credit_playbook,
     credit_playbooks,
     fetch_similarities,
     list_lessons,
     lock_lessons,
 )
 from stratagraph.store.records.reading import Reader
+from stratagraph.store.search.outcomes import RetrievalEntry, fetch_retrieval
 from stratagraph.store.search.retrievals import RETENTION, LoggedRetrieval, RetrievalLog
 from stratagraph.store.search.vector_search import vector_literal
 
@@ -79,6 +85,26 @@ class LearnedLesson:
     captured: Captured
     is_merged: bool
     retired: tuple[UUID, ...]
+
+    @property
+    def warnings(self) -> tuple[RequestWarning, ...]:
+        """The warnings of the capture, about the fields of the lesson as its caller gave them."""
+        return tuple(
+            replaced_path(one, (camel_case(one.path[-1]),)) if one.path[:2] == ("content", "lesson") else one
+            for one in self.captured.warnings
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Playbook:
+    """Lessons as text for a prompt: `lessons` are the ids of those in it, the first cited in the text as `[1]`.
+
+    The caller can credit it by its `id` for RETENTION.
+    """
+
+    id: UUID
+    text: str
+    lessons: tuple[UUID, ...]
 
 
 class Lessons:
@@ -231,12 +257,12 @@ class Lessons:
         scope: str | None = None,
         limit: int = 10,
         token_budget: int = DEFAULT_TOKENS,
-        is_counted: bool = True,
-    ) -> str:
+        is_counted: bool = False,
+    ) -> Playbook:
         """Return lessons as text for a system prompt, at most `limit` of them, of at most `token_budget` tokens.
 
         With a query those that are about it, and nothing if none is; without, the last learned. With `is_counted`, each
-        lesson in the text counts as retrieved. Raises as `find` does.
+        lesson in the text counts as retrieved; else it does so when the playbook is credited. Raises as `find` does.
         """
         check_between("limit", limit, 1, KEPT)
         check_between("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
@@ -246,10 +272,11 @@ class Lessons:
         else:
             found = await self._finder.about(caller, query, Wanted(), limit=limit)
         text, shown = playbook_text(found, heading=RECENT if query is None else RELEVANT, token_budget=token_budget)
-        if shown and is_counted:
-            entry = LoggedRetrieval(id=new_id(), roots=shown, nodes=shown, at=self._clock.now(), is_playbook=True)
-            self._log.append(entry, caller)
-        return text
+        entry = LoggedRetrieval(
+            id=new_id(), roots=shown if is_counted else (), nodes=shown, at=self._clock.now(), is_playbook=True
+        )
+        self._log.append(entry, caller)
+        return Playbook(id=entry.id, text=text, lessons=tuple(shown))
 
     async def failures(
         self, trust: Trust, *, scope: str | None = None, limit: int = 10, token_budget: int = DEFAULT_TOKENS
@@ -277,6 +304,53 @@ class Lessons:
                 return await credit_playbooks(connection, caller, since=now - timedelta(seconds=window_s), at=now)
 
         return await retried(commit)
+
+    async def credit_playbook(self, trust: Trust, id_: UUID, *, lessons: Sequence[UUID] | None = None) -> list[UUID]:
+        """Credit the lessons in one playbook that the caller got as helpful, or those of them in `lessons`.
+
+        Return their ids. A playbook is credited once: later, the ids of the first time are returned. Lessons are left
+        out that the caller may not change. Raises InvalidInput, Forbidden, or RecordNotFound for a playbook of another
+        caller or one that is older than RETENTION.
+        """
+        trust.require(Access.WRITE)
+        if lessons is not None and len(lessons) > KEPT:
+            raise InvalidInput(f"lessonIds: {len(lessons)} ids; a playbook has at most {KEPT}", path=["lessonIds"])
+        caller = await self._directory.resolve(trust)
+        await self._log.write_now(id_)
+
+        async def commit() -> list[UUID]:
+            async with self._database.writing(caller.bounds) as connection:
+                entry = await self._playbook(connection, caller, id_)
+                others = set(lessons or ()) - set(entry.nodes)
+                if others and entry.report is None:
+                    await self._refuse_others(connection, caller, others)
+                if entry.report is None:
+                    await credit_playbook(connection, caller, id_, only=lessons, at=self._clock.now())
+                    entry = await self._playbook(connection, caller, id_)
+                assert entry.report is not None  # by this request, or by one beside it
+                return sorted(entry.report.credited)
+
+        return await when_logged(commit, of="playbook")
+
+    async def _playbook(self, connection: Connection, caller: Caller, id_: UUID) -> RetrievalEntry:
+        entry = await fetch_retrieval(connection, caller, id_)
+        if entry is None:
+            raise NotLoggedError(id_, ["playbookId"])
+        if not entry.is_playbook:
+            raise InvalidInput(
+                f"playbookId: {id_} is the id of a retrieval; report what came of it with `reportOutcome`",
+                path=["playbookId"],
+            )
+        return entry
+
+    async def _refuse_others(self, connection: Connection, caller: Caller, ids: Collection[UUID]) -> None:
+        """Raise InvalidInput for lessons that the playbook does not have, unless they were deleted since."""
+        unknown = set(ids) - await deleted_among(connection, self._directory, caller, ids)
+        if unknown:
+            raise InvalidInput(
+                f"lessonIds: the playbook does not have {min(unknown)}; give only ids of its lessonIds",
+                path=["lessonIds"],
+            )
 
     async def drop(
         self,

@@ -27,6 +27,7 @@ from stratagraph.store.learning.extraction import TextReading, fetch_readings
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType, RecordState
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.base import MAX_NAME
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
@@ -221,7 +222,8 @@ class Lookup:
         else the newest. With `at`, the plan is shown as it was at that past instant, which errors call `name`. With
         `group`, the steps of that group are drawn. A plan that the caller may not read in full is skipped. Postgres
         answers, so every committed write is seen; `at_least_sequence` is checked only. Raises InvalidInput for an id
-        that cannot be stored, a future instant, an unknown group, or a sequence that is not one of this database.
+        that cannot be stored or is that of a readable record of another type, a future instant, an unknown group, or a
+        sequence that is not one of this database.
         """
         trust.require(Access.READ)
         check_json(id_, path=["id"])
@@ -254,7 +256,7 @@ class Lookup:
 
         Both are of one scope and sensitivity; where several plans have this name, the newest that has both versions is
         taken. None where the caller may not read two such versions in full. Raises InvalidInput for a text that cannot
-        be stored.
+        be stored, or for the id of a readable record of another type.
         """
         trust.require(Access.READ)
         for name, value in (("planId", plan_id), ("from", before), ("to", after)):
@@ -262,7 +264,7 @@ class Lookup:
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())
-            found = await self._plans(reader, Past(connection, self._directory, caller), plan_id, None)
+            found = await self._plans(reader, Past(connection, self._directory, caller), plan_id, None, name="planId")
         for new in found:
             for old in found:
                 labels = [(one.payload or {})["version"] for one in (old, new)]
@@ -270,8 +272,13 @@ class Lookup:
                     return await asyncio.to_thread(difference_of, old, new)
         return None
 
-    async def _plans(self, reader: Reader, past: Past, id_: str, at: datetime | None) -> list[MemoryRecord]:
-        """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first."""
+    async def _plans(
+        self, reader: Reader, past: Past, id_: str, at: datetime | None, *, name: str = "id"
+    ) -> list[MemoryRecord]:
+        """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first.
+
+        Raises InvalidInput, whose path is the argument `name`, for a readable record that is no plan.
+        """
         found: Sequence[MemoryRecord] = await reader.by_handle(
             [handle_key(reader.caller.tenant, MemoryType.PLAN_GRAPH, id_)], at=at
         )
@@ -281,7 +288,14 @@ class Lookup:
             moments = [Moment(record.id, at) for record in found]
             known = await past.records(moments)
             found = [known[moment] for moment in moments if moment in known]
-        plans = [record for record in found if record.type is MemoryType.PLAN_GRAPH and record.payload is not None]
+        readable = [record for record in found if record.payload is not None]
+        plans = [record for record in readable if record.type is MemoryType.PLAN_GRAPH]
+        if readable and not plans:
+            raise InvalidInput(
+                f"{name}: {shown(id_)} is a record of type {readable[0].type.label}, not a plan; give the id of a"
+                " PLAN_GRAPH record, or its plan_id",
+                path=[name],
+            )
         current = (RecordState.ACTIVE, RecordState.CONTESTED)
         return sorted(plans, key=lambda record: record.state not in current)
 
@@ -344,6 +358,18 @@ class Lookup:
             past = Past(connection, self._directory, caller)
             found = await past.list_relations(moments, first=first + 1, weight=weight, after=above)
         return {moment: _relation_page(relations, first) for moment, relations in found.items()}
+
+    async def named(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
+        """Return the records that relations and sources name, as far as they are visible to the caller, by id."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Reader(connection, self._directory, caller, self._clock.now()).records(ids)
+
+    async def named_then(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, MemoryRecord]:
+        """Return the records that relations and sources named at past instants, by moment; see `past_relations`."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Past(connection, self._directory, caller).records(moments)
 
     async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
         """Return the relations that records had at past instants, at most MAX_RELATIONS each, greatest weight first.

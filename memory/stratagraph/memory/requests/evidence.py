@@ -21,7 +21,7 @@ from stratagraph.store.model.payloads.base import Instant
 from stratagraph.store.model.visible_text import is_blank
 
 KINDS = ("event", "artifact", "tool_call", "observation", "outcome", "human")
-_SOURCE_TYPES = {
+SOURCE_TYPES = {
     **{kind: kind for kind in KINDS},
     "agent_turn": "event",
     "document": "artifact",
@@ -90,7 +90,12 @@ def kind_of(entry: Mapping[str, Any]) -> str | None:
     if kind is not None:
         return kind if kind in KINDS else None
     source_type = entry.get("source_type")
-    return _SOURCE_TYPES.get(source_type) if isinstance(source_type, str) else None
+    return SOURCE_TYPES.get(source_type) if isinstance(source_type, str) else None
+
+
+def names_record(entry: Mapping[str, Any]) -> bool:
+    """Return whether the entry says that its reference is a record's; other references may be outside the store."""
+    return entry.get("source_type") in ("record", "episode")
 
 
 def reference_of(entry: Mapping[str, Any]) -> str | None:

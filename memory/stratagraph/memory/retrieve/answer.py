@@ -45,7 +45,8 @@ class Retrieved:
     `reached` names the limits that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
     more relations than were followed. `nothing_known` is whether the answer is empty because no record is strong
     enough. `selection` is None without a competence or plan among the roots, `rendering` None where no text was
-    asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `vector_fallback` is why no vectors
+    asked for; `citations` are the records of its lines. For `engine`, `fallback` and `mirror_lag_seconds` see
+    AnsweredBy. `vector_fallback` is why no vectors
     were searched although there is an embedder. `times` are those that the task names, by which its records were
     ranked. `at` is the past instant that the answer is as of, None for the present. `composed` are the id and the
     `plan_id` of the root that is a composed plan, None without one, and `parts` the records that it was composed of.
@@ -65,6 +66,7 @@ class Retrieved:
     mirror_lag_seconds: float | None
     vector_fallback: str | None
     rendering: str | None
+    citations: tuple[UUID, ...]
     nothing_known: bool
     times: tuple[NamedTime, ...]
     at: datetime | None
@@ -139,7 +141,7 @@ def with_composed(
     parts = [
         Node(record=part.record, root=False, hop=1, score=score * HOP, strength=0.0, why=Why(via=plan.id))
         for part in composed.parts
-        if part.record.id not in known and request.max_hops
+        if part.record.id not in known and request.reaches(part.record.type)
     ]
     others = [node for node in nodes if not node.root]
     found = [*of_roots[:place], root, *of_roots[place:], *parts, *others][: request.node_limit]

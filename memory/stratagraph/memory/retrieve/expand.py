@@ -7,7 +7,7 @@ could infer their number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -16,10 +16,12 @@ from stratagraph.memory.engines.mirror import MirrorEngine
 from stratagraph.memory.engines.service import AnsweredBy, Engines, MirrorBehind
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness
+from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.past import PastReader
 from stratagraph.store.records.reading import Reader
+from stratagraph.store.traversal.hop_types import HopTypes, TypesOf, fetch_types
 from stratagraph.store.traversal.neighbourhood import (
     GraphReader,
     Limits,
@@ -36,7 +38,8 @@ class Walk:
     """The parameters of one expansion of `roots`, the same for either engine.
 
     `scores` decide which of two records that are reached with equal weight comes first. Facts must hold at `valid_at`,
-    or else at the instant `at`, but for the roots among `past`.
+    or else at the instant `at`, but for the roots among `past`. `hop_types` are the types that may be reached at each
+    hop, from the first; any where there are none.
     """
 
     caller: Caller
@@ -46,15 +49,19 @@ class Walk:
     at: datetime
     past: frozenset[UUID] = frozenset()
     valid_at: datetime | None = None
+    hop_types: Sequence[Collection[MemoryType]] = ()
 
     @property
     def expands(self) -> bool:
         """Whether any relation is followed."""
         return bool(self.roots) and self.limits.hops > 0
 
-    async def by(self, engine: GraphReader) -> Neighbourhood:
-        """Return the neighbourhood that `engine` finds, not yet confirmed by Postgres."""
-        return await neighbourhood(engine, self.caller, self.roots, self.limits, scores=self.scores, at=self.at)
+    async def by(self, engine: GraphReader, types_of: TypesOf | None = None) -> Neighbourhood:
+        """Return the neighbourhood that `engine` finds, not yet confirmed by Postgres; `hop_types` need `types_of`."""
+        hop_types = HopTypes(self.hop_types, types_of) if types_of is not None and any(self.hop_types) else None
+        return await neighbourhood(
+            engine, self.caller, self.roots, self.limits, scores=self.scores, at=self.at, hop_types=hop_types
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +89,27 @@ async def confirmed_walk(
     mirror has only the present, so SQL answers then.
     """
 
+    async def types_of(ids: Collection[UUID]) -> dict[UUID, MemoryType]:
+        return await fetch_types(connection, walk.caller, ids)
+
+    async def all_types_of(ids: Collection[UUID]) -> dict[UUID, MemoryType]:
+        """Return the types of records of the mirror. Raises MirrorBehind where Postgres does not have one of them."""
+        found = await types_of(ids)
+        if len(found) < len(ids):
+            raise MirrorBehind
+        return found
+
     async def in_mirror(mirror: MirrorEngine, freshness: Freshness, by: AnsweredBy) -> ConfirmedWalk:
         async with engines.deadline():
-            found = await walk.by(mirror.graph_reader(freshness))
+            found = await walk.by(mirror.graph_reader(freshness), all_types_of)
         return await _confirm(connection, reader, walk, found, by)
 
     async def in_sql(by: AnsweredBy) -> ConfirmedWalk:
         if isinstance(reader, PastReader):
-            found = await walk.by(PastGraphReader(connection, walk.valid_at))
+            found = await walk.by(PastGraphReader(connection, walk.valid_at), types_of)
             records, relations = await reader.subgraph(found.hops, found.edges)
         else:
-            found = await walk.by(SqlGraphReader(connection=connection, valid_at=walk.valid_at))
+            found = await walk.by(SqlGraphReader(connection=connection, valid_at=walk.valid_at), types_of)
             edges = [edge.row() for edge in found.edges.values()]
             records, relations = await reader.subgraph(found.hops, edges, at=walk.valid_at, past=walk.past)
         return ConfirmedWalk(neighbourhood=found, answered_by=by, records=records, relations=relations)

@@ -31,7 +31,7 @@ from stratagraph.memory.retrieve.past import past_snapshot
 from stratagraph.memory.retrieve.phrases import phrases_of, terms_of_phrases, without_phrases
 from stratagraph.memory.retrieve.procedures import select
 from stratagraph.memory.retrieve.question import AskedWords, candidate_names, words_aside
-from stratagraph.memory.retrieve.rendering import render
+from stratagraph.memory.retrieve.rendering import Rendering, render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.signals.dates import basis
 from stratagraph.memory.retrieve.spellings import spellings
@@ -221,20 +221,37 @@ class Retrieve:
                 self._engines,
                 connection,
                 reading.reader,
-                Walk(caller, roots, _limits(request), scores, reading.at, past_roots, request.valid_at),
+                Walk(
+                    caller,
+                    roots,
+                    _limits(request),
+                    scores,
+                    reading.at,
+                    past_roots,
+                    request.valid_at,
+                    request.hop_types,
+                ),
                 at_least=at_least,
                 past=past is not None or request.valid_at is not None or bool(past_roots),
             )
         # A relation may lead to what the request leaves out.
         records, edges = _wanted(walk.records, reading, request, scores), walk.relations
         hops, edges = connected(roots, walk.neighbourhood, records, edges, max_hops=request.max_hops)
-        why = _why(asked, candidates)
-        nodes = nodes_of(roots, hops, edges, records=records, scores=scores, why=why, duplicates=chosen.duplicates)
+        nodes = nodes_of(
+            roots,
+            hops,
+            edges,
+            records=records,
+            scores=scores,
+            why=_why(asked, candidates),
+            duplicates=chosen.duplicates,
+        )
         if composed is not None:
             roots, nodes, edges = with_composed(composed, roots, nodes, edges, request=request)
         reached = set(walk.neighbourhood.reached)
         if len(chosen.order) > wanted:
             reached.add("roots")
+        rendering = await _rendering(request, nodes, asked.question.weights)
         answer = Retrieved(
             id=new_id(),
             roots=tuple(roots),
@@ -251,7 +268,8 @@ class Retrieve:
             fallback=walk.answered_by.fallback,
             mirror_lag_seconds=walk.answered_by.mirror_lag_seconds,
             vector_fallback=embedded.fallback,
-            rendering=await _rendering(request, nodes, asked.question.weights),
+            rendering=rendering.text if rendering is not None else None,
+            citations=rendering.cited if rendering is not None else (),
             nothing_known=not ranking and composed is None,
             composed=None if composed is None else (composed.record.id, composed.plan_id),
             parts=() if composed is None else tuple(part.record.id for part in composed.parts),
@@ -376,7 +394,7 @@ async def _respelled(reading: _Reading, asked: Asked, rows: Rows, text: str) -> 
     return spelled if spelled != text else None
 
 
-async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: Sequence[float]) -> str | None:
+async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: Sequence[float]) -> Rendering | None:
     """Return the answer as text, if it is asked for. Made beside the event loop: texts may be long."""
     if request.token_budget is None:
         return None
@@ -387,6 +405,7 @@ async def _rendering(request: RetrieveRequest, nodes: Sequence[Node], weights: S
         token_budget=request.token_budget,
         repeated={node.record.id: len(node.duplicates) for node in nodes},
         words=words_asked(request.task_descriptor, weights),
+        style=request.citation_style,
     )
 
 

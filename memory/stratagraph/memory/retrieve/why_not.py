@@ -15,7 +15,7 @@ from stratagraph.memory.retrieve.phrases import has_phrases
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.clock import rfc3339
-from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
 from stratagraph.store.model.words import record_terms
@@ -191,7 +191,7 @@ def _reasons(
         return
     elif type_is_wanted:
         yield _unmatched(search.answer, words)
-    yield _unreached(search.answer, request)
+    yield _unreached(search.answer, request, record.type)
 
 
 def _lasting(record: MemoryRecord, search: Search, request: RetrieveRequest, *, existed: bool) -> Iterator[Reason]:
@@ -250,7 +250,7 @@ def _too_weak(search: Search, request: RetrieveRequest, why: Why) -> Reason:
     )
 
 
-def _unreached(answer: Retrieved, request: RetrieveRequest) -> Reason:
+def _unreached(answer: Retrieved, request: RetrieveRequest, type_: MemoryType) -> Reason:
     cuts = [limit for limit in answer.reached if limit != "roots"]
     if cuts:
         return Reason(
@@ -260,4 +260,10 @@ def _unreached(answer: Retrieved, request: RetrieveRequest) -> Reason:
         )
     if request.max_hops == 0:
         return Reason(Absence.NOT_REACHED, "The request follows no relations (maxHops is 0).")
+    if any(request.hop_types):
+        return Reason(
+            Absence.NOT_REACHED,
+            f"No relation leads from a root to it within {request.max_hops} hop(s) by the types of hopTypes; it is"
+            f" {type_.label}.",
+        )
     return Reason(Absence.NOT_REACHED, f"No relation leads from a root to it within {request.max_hops} hop(s).")

@@ -12,6 +12,7 @@ from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.requests.warnings import WarningCode, warning
 from stratagraph.memory.revise.reopened_slots import keep_slots_of
 from stratagraph.memory.revise.request import Contest
 from stratagraph.memory.revise.successor import inherit
@@ -47,6 +48,9 @@ async def contest(work: UnitOfWork, request: Contest) -> UUID:
             " {source_type, source_id}",
             path=["evidence"],
         )
+    if request.contesting_id is not None and request.evidence:
+        problem = "is not stored, since contestingId names the record that contests this one; give one of the two"
+        work.warnings.append(warning(WarningCode.VALUE_NOT_USED, ("evidence",), problem))
     _check_scope(records)
     contesting = [record.id for record in records[1:]]
     if not contesting:

@@ -11,6 +11,7 @@ from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE
 from stratagraph.memory.revise.lessons import lesson_authors
+from stratagraph.memory.revise.noting import payload_warnings
 from stratagraph.memory.revise.request import Fork
 from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
@@ -45,6 +46,7 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
             "conditions: is empty; give at least one key, since the variant holds only under these conditions",
             path=["conditions"],
         )
+    work.warnings += payload_warnings(request.payload, old)
     payload = _conditioned(old, request)
     draft = successor(
         old,

@@ -11,6 +11,7 @@ from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.requests.evidence import accepted_evidence
 from stratagraph.memory.revise.merge_entities import merge_entities
 from stratagraph.memory.revise.merged_payloads import merged_payload
+from stratagraph.memory.revise.noting import payload_warnings
 from stratagraph.memory.revise.repointing import repoint
 from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.successor import successor
@@ -31,6 +32,7 @@ async def merge(work: UnitOfWork, request: Merge) -> UUID:
     records = await work.targets([request.record_id, *request.others], path=["recordIds"])
     refuse_episodes(records)
     _check_alike(records)
+    work.warnings += payload_warnings(request.payload, records[0])
     expected = {request.record_id: request.expected_version}
     if records[0].type is MemoryType.ENTITY:
         return await merge_entities(work, records, request, expected)

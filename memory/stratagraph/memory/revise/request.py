@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, ClassVar
@@ -13,12 +14,14 @@ from stratagraph.memory.secrets.masking import masked, masked_text
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.visible_text import is_blank
 
 MAX_RATIONALE = 10_000  # characters
 MAX_LABEL = 256  # characters of an idempotency key
 MAX_EVIDENCE = 200  # entries of one request
 MAX_MERGED = 50  # records in one merge
+MAX_REVISIONS = 100  # in one batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,17 @@ class Revise:
     expected_version: int | None = None
     idempotency_key: str | None = None
 
+    @property
+    def field(self) -> str:
+        """The name of the change as a field of the API, such as `resolveContest`."""
+        first, *rest = self.kind.split("_")
+        return first + "".join(map(str.capitalize, rest))
+
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        """The records that the request names."""
+        return (self.record_id,)
+
     def as_json(self) -> dict[str, Any]:
         """Return what makes two requests the same: all fields but the idempotency key."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "idempotency_key"}
@@ -50,6 +64,19 @@ class Supersede(Revise):
 
     kind: ClassVar[str] = "supersede"
     payload: dict[str, Any]
+    evidence: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amend(Revise):
+    """Supersede the record by one whose payload has these `changes`, a JSON merge patch (RFC 7396).
+
+    The patch is applied to the payload that the record has in the transaction, without what the service computes. A
+    fact needs evidence of the change.
+    """
+
+    kind: ClassVar[str] = "amend"
+    changes: dict[str, Any]
     evidence: tuple[dict[str, Any], ...] = ()
 
 
@@ -77,6 +104,10 @@ class Contest(Revise):
     contesting_id: UUID | None = None
     evidence: tuple[dict[str, Any], ...] = ()
 
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        return (self.record_id, *([self.contesting_id] if self.contesting_id is not None else []))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveContest(Revise):
@@ -88,6 +119,10 @@ class ResolveContest(Revise):
 
     kind: ClassVar[str] = "resolve_contest"
     winner_id: UUID | None = None
+
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        return (self.record_id, *([self.winner_id] if self.winner_id is not None else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +145,10 @@ class Merge(Revise):
     others: tuple[UUID, ...]
     payload: dict[str, Any] | None = None
 
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        return (self.record_id, *self.others)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmerge(Revise):
@@ -124,6 +163,10 @@ class RejectDuplicate(Revise):
 
     kind: ClassVar[str] = "reject_duplicate"
     other_id: UUID
+
+    @property
+    def named(self) -> tuple[UUID, ...]:
+        return (self.record_id, self.other_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +217,38 @@ class RemoveLesson(Retract):
 def check(request: Revise, now: datetime) -> None:
     """Check the fields of a request; `now` is the time of the service's clock.
 
-    Raises InvalidInput naming the field that is wrong, EvidenceRequired for evidence that names no source.
+    Raises InvalidInput naming the fields that are wrong, EvidenceRequired for evidence that names no source.
     """
+    problems = Problems()
+    check_fields(request, now, problems)
+    problems.refuse()
+
+
+def check_fields(request: Revise, now: datetime, problems: Problems) -> None:
+    """Note in `problems` what `check` raises."""
+    with problems:
+        _check_rationale(request)
+    with problems:
+        _check_key(request.idempotency_key)
+    with problems:
+        _check_version(request.expected_version)
+    for field in ("payload", "changes", "conditions"):
+        with problems:
+            _check_object(getattr(request, field, None), field)
+    with problems:
+        _check_evidence(getattr(request, "evidence", ()), now)
+    if isinstance(request, Amend):
+        with problems:
+            _check_changes(request.changes)
+    if isinstance(request, Penalize):
+        with problems:
+            _check_amount(request.amount)
+    if isinstance(request, Merge):
+        with problems:
+            _check_merge(request)
+
+
+def _check_rationale(request: Revise) -> None:
     check_json(request.rationale, path=["rationale"])
     if is_blank(request.rationale):
         raise InvalidInput("rationale: is empty; give a reason, which the audit log keeps", path=["rationale"])
@@ -184,26 +257,54 @@ def check(request: Revise, now: datetime) -> None:
             f"rationale: {len(request.rationale)} characters; at most {MAX_RATIONALE} are allowed, shorten it",
             path=["rationale"],
         )
-    key = request.idempotency_key
+
+
+def _check_key(key: str | None) -> None:
     check_json(key, path=["idempotencyKey"])
     if key is not None and (is_blank(key) or len(key) > MAX_LABEL):
         given = f"not {len(key)}" if not is_blank(key) else "and must not be blank"
         raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters, {given}", path=["idempotencyKey"])
-    if request.expected_version is not None and request.expected_version < 1:
+
+
+def _check_version(expected: int | None) -> None:
+    if expected is not None and expected < 1:
         raise InvalidInput(
-            f"expectedVersion: {request.expected_version} is not a version; versions start at 1",
-            path=["expectedVersion"],
+            f"expectedVersion: {expected} is not a version; versions start at 1", path=["expectedVersion"]
         )
-    for field in ("payload", "conditions"):
-        value = getattr(request, field, None)
-        if value is not None and not isinstance(value, dict):
-            raise InvalidInput(f"{field}: must be a JSON object, not {json_type(value)}", path=[field])
-        check_json(value, path=[field])
-    _check_evidence(getattr(request, "evidence", ()), now)
-    if isinstance(request, Penalize) and not (math.isfinite(request.amount) and request.amount >= 0):
-        raise InvalidInput(f"amount: {request.amount} is not a finite number of at least 0", path=["amount"])
-    if isinstance(request, Merge):
-        _check_merge(request)
+
+
+def _check_object(value: object, field: str) -> None:
+    if value is not None and not isinstance(value, dict):
+        raise InvalidInput(f"{field}: must be a JSON object, not {json_type(value)}", path=[field])
+    check_json(value, path=[field])
+
+
+def _check_changes(changes: object) -> None:
+    if changes == {}:
+        raise InvalidInput("changes: is empty; give the members of the payload that change", path=["changes"])
+
+
+def _check_amount(amount: float) -> None:
+    if not (math.isfinite(amount) and amount >= 0):
+        raise InvalidInput(f"amount: {amount} is not a finite number of at least 0", path=["amount"])
+
+
+def check_batch(requests: Sequence[Revise], idempotency_key: str | None) -> None:
+    """Raise InvalidInput for a batch without revisions, with too many, or with one that must be made alone."""
+    if not 1 <= len(requests) <= MAX_REVISIONS:
+        raise InvalidInput(f"items: {len(requests)} revisions; give 1 to {MAX_REVISIONS}", path=["items"])
+    _check_key(idempotency_key)
+    for position, request in enumerate(requests):
+        if isinstance(request, Delete):
+            raise InvalidInput(
+                f"items.{position}: a record is deleted by a request of its own, with other rights; use `deleteRecord`",
+                path=["items", str(position)],
+            )
+        if request.idempotency_key is not None:
+            path = ["items", str(position), request.field, "idempotencyKey"]
+            raise InvalidInput(
+                f"{'.'.join(path)}: the key of a batch is that of the whole; give it beside `items`", path=path
+            )
 
 
 def without_secrets(request: Revise, key: bytes) -> Revise:

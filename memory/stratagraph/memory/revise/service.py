@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.capture.error_paths import set_request_path
+from stratagraph.memory.capture.error_paths import at_item, set_request_path, within_item
 from stratagraph.memory.propagation.impact import RevisionImpact, preview_impact, visible_impacts
 from stratagraph.memory.propagation.reevaluation import BUDGET
 from stratagraph.memory.records.changes import RecordChange
 from stratagraph.memory.requests.retrying import or_replayed, retried
+from stratagraph.memory.requests.warnings import RequestWarning
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
+from stratagraph.memory.revise.batch_locks import lock_batch
 from stratagraph.memory.revise.contest import contest
 from stratagraph.memory.revise.delete import delete
 from stratagraph.memory.revise.fork import fork
 from stratagraph.memory.revise.lessons import remove_lesson, verify_lesson
 from stratagraph.memory.revise.merge import merge
+from stratagraph.memory.revise.noting import evidence_warnings
 from stratagraph.memory.revise.reject_duplicate import reject_duplicate
 from stratagraph.memory.revise.request import (
+    Amend,
     Contest,
     Delete,
     Fork,
@@ -38,18 +42,19 @@ from stratagraph.memory.revise.request import (
     Unmerge,
     VerifyLesson,
     check,
+    check_batch,
     without_secrets,
 )
 from stratagraph.memory.revise.resolve_contest import resolve_contest
 from stratagraph.memory.revise.retract import retract
-from stratagraph.memory.revise.supersede import supersede
+from stratagraph.memory.revise.supersede import amend, supersede
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.memory.revise.unmerge import unmerge
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.clock import RESOLUTION, Clock
 from stratagraph.store.model.enums import Access, RecordState, Sensitivity
 from stratagraph.store.model.errors import (
     ConditionsOverlap,
@@ -70,6 +75,7 @@ from stratagraph.store.records.tombstones import find_tombstones
 
 _APPLY: dict[type[Revise], Callable[[UnitOfWork, Any], Awaitable[UUID]]] = {
     Supersede: supersede,
+    Amend: amend,
     Fork: fork,
     Contest: contest,
     ResolveContest: resolve_contest,
@@ -95,8 +101,8 @@ class Revised:
     `records` are all that the revision changed or created, `edges` the new relations, and `changes` what it did to
     stored records. `candidate` is the id of its stored trace, `sequence` the token for reading one's own write.
     `unindexed_terms` is how many terms of the record do not find it. `queued` is the number of derived records still to
-    be re-evaluated. With `replayed` it is the result of an earlier request with the same idempotency key, as the caller
-    may see it now.
+    be re-evaluated. `warnings` say what of the request was not used. With `replayed` it is the result of an
+    earlier request with the same idempotency key, as the caller may see it now.
     """
 
     record: MemoryRecord
@@ -106,8 +112,22 @@ class Revised:
     sequence: str
     changes: tuple[RecordChange, ...] = ()
     unindexed_terms: int = 0
+    warnings: tuple[RequestWarning, ...] = ()
     queued: int = 0
     replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """One revision of a transaction, made and settled: the record that resulted, and the id of its trace."""
+
+    work: UnitOfWork
+    current: UUID
+    candidate: UUID
+
+    @property
+    def touched(self) -> list[UUID]:
+        return list(dict.fromkeys([*self.work.touched, *(id_ for id_, _ in self.work.effects), self.current]))
 
 
 class Revision:
@@ -126,81 +146,101 @@ class Revision:
         RecordNotFound, Forbidden, VersionConflict, EpisodicImmutable, EvidenceRequired, ConditionsOverlap,
         IdempotencyMismatch, DeletionForbidden or StoreUnavailable, with nothing changed.
         """
+        (revised,) = await self._revise(trust, [request], request.idempotency_key, is_batch=False)
+        return revised
+
+    async def revise_all(
+        self, trust: Trust, requests: Sequence[Revise], *, idempotency_key: str | None = None
+    ) -> list[Revised]:
+        """Make several changes in one transaction, in their order: all of them or none; return the result of each.
+
+        Each is made as it would be alone after the ones before it, and each result is read after the last. Deletions
+        are refused. Raises as `revise` does, with the path of the item.
+        """
+        check_batch(requests, idempotency_key)
+        return await self._revise(trust, requests, idempotency_key, is_batch=True)
+
+    async def _revise(
+        self, trust: Trust, requests: Sequence[Revise], idempotency_key: str | None, *, is_batch: bool
+    ) -> list[Revised]:
         trust.require(Access.WRITE)
-        check(request, self._clock.now())
+        now = self._clock.now()
+        noted: list[list[RequestWarning]] = []
+        for position, request in enumerate(requests):
+            with within_item(position, request.field, is_batch=is_batch):
+                noted.append(evidence_warnings(request))
+                check(request, now)
         caller = await self._directory.resolve(trust)
-        request = without_secrets(request, caller.tenant.index_key)
-        key = RequestKey.of(caller.tenant, request.idempotency_key, request.as_json())
+        requests = [without_secrets(request, caller.tenant.index_key) for request in requests]
+        keys = _keys(caller, requests, idempotency_key, is_batch=is_batch)
 
-        async def attempt() -> Revised:
-            return await or_replayed(self._database, caller, [key], lambda: self._commit(caller, request, key))
+        async def attempt() -> list[Revised]:
+            return await or_replayed(
+                self._database, caller, keys, lambda: self._commit(caller, requests, keys, is_batch=is_batch)
+            )
 
-        try:
-            return await retried(attempt)
-        except StratagraphError as error:
-            if isinstance(error, ConditionsOverlap) and error.path is None:  # from the database's exclusion constraint
-                raise ConditionsOverlap(
-                    "payload: another active fact of this subject and predicate holds at the same time; retract,"
-                    " supersede or merge it"
-                ) from error
-            set_request_path(error, batch=False)
-            raise
+        return [
+            replace(one, warnings=(*warnings, *one.warnings)) if warnings else one
+            for one, warnings in zip(await retried(attempt), noted, strict=True)
+        ]
 
-    async def _commit(self, caller: Caller, request: Revise, key: RequestKey) -> Revised:
+    async def _commit(
+        self, caller: Caller, requests: Sequence[Revise], keys: Sequence[RequestKey], *, is_batch: bool
+    ) -> list[Revised]:
         tenant = caller.tenant
-        async with self._transaction(caller, request) as connection:
-            used = await find_used_keys(connection, caller, [key.key_hash] if key.key_hash is not None else [])
-            known = key.replay(used, path=["idempotencyKey"])
-            if known is not None:
-                return await self._replayed(connection, caller, known)
+        async with self._transaction(caller, requests) as connection:
+            hashes = [key.key_hash for key in keys if key.key_hash is not None]
+            used = await find_used_keys(connection, caller, hashes)
+            known = [key.replay(used, path=["idempotencyKey"]) for key in keys]
+            if known[0] is not None:
+                return [await self._replayed(connection, caller, one) for one in known]
             sequence = await self._sequences.current(connection, tenant)
-            work = UnitOfWork(connection, self._directory, caller, self._clock.now(), request.rationale)
-            current = await _APPLY[type(request)](work, request)
-            await work.settle()
-            touched = list(dict.fromkeys([*work.touched, *(id_ for id_, _ in work.effects), current]))
-            candidate = new_id()
+            at = self._clock.now()
+            if is_batch:
+                at = await lock_batch(connection, self._directory, caller, requests, at=at)
+            done: list[_Done] = []
+            for position, request in enumerate(requests):
+                with _in_request(position, request, is_batch=is_batch):
+                    work = UnitOfWork(connection, self._directory, caller, at, request.rationale)
+                    current = await _APPLY[type(request)](work, request)
+                    await work.settle()
+                done.append(_Done(work, current, new_id()))
+                at = work.at + RESOLUTION  # the next one may change the same records
+            last = done[-1].work.at
             await insert_candidates(
                 connection,
                 caller,
                 [
                     {
-                        "id": candidate,
+                        "id": one.candidate,
                         "source": caller.trust.actor,
                         "source_kind": request.kind,
                         "sensitivity": Sensitivity.PUBLIC,  # its source is the actor, whom the audit log names too
-                        "record": current,
-                        "created": touched,
-                        "edges": [edge.id for edge in work.edges],
+                        "record": one.current,
+                        "created": one.touched,
+                        "edges": [edge.id for edge in one.work.edges],
                         "key_hash": key.key_hash,
                         "request_hash": key.request_hash,
                     }
+                    for one, request, key in zip(done, requests, keys, strict=True)
                 ],
-                at=work.at,
+                at=last,
             )
-            await append_changes(connection, tenant, work.changes)
-            reader = Reader(connection, self._directory, caller, work.at)
-            records = await reader.records(touched)
-            edges = await reader.relations([edge.id for edge in work.edges])
-        record = records.get(current) or work.known[current]  # a deleted record as it was before
-        return Revised(
-            record=record,
-            records=tuple(records[id_] for id_ in touched if id_ in records),
-            edges=tuple(edges),
-            candidate=candidate,
-            sequence=sequence,
-            changes=tuple(
-                RecordChange(record=records[id_], effect=effect) for id_, effect in work.effects if id_ in records
-            ),
-            unindexed_terms=(await asyncio.to_thread(record_terms, tenant.index_key, record.text or "")).left_out
-            if isinstance(request, Supersede | Fork | Merge)
-            else 0,
-            queued=work.queued,
-        )
+            await append_changes(connection, tenant, [change for one in done for change in one.work.changes])
+            reader = Reader(connection, self._directory, caller, last)
+            records = await reader.records(dict.fromkeys(id_ for one in done for id_ in one.touched))
+            edges = {
+                edge.id: edge for edge in await reader.relations([edge.id for one in done for edge in one.work.edges])
+            }
+        return [
+            await _revised(caller, one, request, records, edges, sequence)
+            for one, request in zip(done, requests, strict=True)
+        ]
 
     @asynccontextmanager
-    async def _transaction(self, caller: Caller, request: Revise) -> AsyncIterator[Connection]:
-        """Open the transaction of a revision; only a deletion runs with the role that may delete."""
-        if isinstance(request, Delete):
+    async def _transaction(self, caller: Caller, requests: Sequence[Revise]) -> AsyncIterator[Connection]:
+        """Open the transaction of revisions; only a deletion, which is alone, runs with the role that may delete."""
+        if isinstance(requests[0], Delete):
             async with (
                 self._database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
                 elevated(connection, caller.bounds),
@@ -210,8 +250,16 @@ class Revision:
             async with self._database.writing(caller.bounds) as connection:
                 yield connection
 
-    async def _replayed(self, connection: Connection, caller: Caller, committed: Committed) -> Revised:
-        """Return the result of the first request with this key, as the caller may see it now."""
+    async def _replayed(self, connection: Connection, caller: Caller, committed: Committed | None) -> Revised:
+        """Return the result of the first request with this key, as the caller may see it now.
+
+        None stands for a revision of a batch whose key was deleted before those of the others.
+        """
+        if committed is None:
+            raise IdempotencyMismatch(
+                "idempotencyKey: this key was used before, too long ago to repeat its result; choose a new key",
+                path=["idempotencyKey"],
+            )
         reader = Reader(connection, self._directory, caller, self._clock.now())
         records = await reader.records(dict.fromkeys([*committed.created, committed.record]))
         record = records.get(committed.record) or await self._deleted(connection, caller, committed.record)
@@ -290,3 +338,68 @@ class Revision:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             visible = await reader.heads({entry.cause for entry in queue})
         return [entry if entry.cause in visible else replace(entry, cause=entry.record) for entry in queue]
+
+
+def _keys(
+    caller: Caller, requests: Sequence[Revise], idempotency_key: str | None, *, is_batch: bool
+) -> list[RequestKey]:
+    """Return a key for each request: of a batch, the first has the key itself, and each stands for all requests."""
+    if not is_batch:
+        return [RequestKey.of(caller.tenant, idempotency_key, requests[0].as_json())]
+    body = {"kind": "batch", "items": [request.as_json() for request in requests]}
+    first = RequestKey.of(caller.tenant, idempotency_key, body)
+    if idempotency_key is None:
+        return [first] * len(requests)
+    # No key of a caller has the character U+0000.
+    return [
+        first,
+        *(
+            RequestKey(RequestKey.of(caller.tenant, f"{idempotency_key}\0{position}", {}).key_hash, first.request_hash)
+            for position in range(1, len(requests))
+        ),
+    ]
+
+
+@contextmanager
+def _in_request(position: int, request: Revise, *, is_batch: bool) -> Iterator[None]:
+    """Give the errors of one revision the path of the request."""
+    try:
+        yield
+    except StratagraphError as error:
+        if isinstance(error, ConditionsOverlap) and error.path is None:  # from the database's exclusion constraint
+            overlap = ConditionsOverlap(
+                "payload: another active fact of this subject and predicate holds at the same time; retract,"
+                " supersede or merge it"
+            )
+            raise (at_item(overlap, position, request.field) if is_batch else overlap) from error
+        set_request_path(error, batch=False)
+        if is_batch:
+            at_item(error, position, request.field)
+        raise
+
+
+async def _revised(
+    caller: Caller,
+    done: _Done,
+    request: Revise,
+    records: Mapping[UUID, MemoryRecord],
+    edges: Mapping[UUID, Relation],
+    sequence: str,
+) -> Revised:
+    record = records.get(done.current) or done.work.known[done.current]  # a deleted record as it was before
+    has_new_text = isinstance(request, Supersede | Amend | Fork | Merge)
+    return Revised(
+        record=record,
+        records=tuple(records[id_] for id_ in done.touched if id_ in records),
+        edges=tuple(edges[edge.id] for edge in done.work.edges if edge.id in edges),
+        candidate=done.candidate,
+        sequence=sequence,
+        changes=tuple(
+            RecordChange(record=records[id_], effect=effect) for id_, effect in done.work.effects if id_ in records
+        ),
+        unindexed_terms=(await asyncio.to_thread(record_terms, caller.tenant.index_key, record.text or "")).left_out
+        if has_new_text
+        else 0,
+        warnings=tuple(done.work.warnings),
+        queued=done.work.queued,
+    )

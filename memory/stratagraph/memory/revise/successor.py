@@ -107,6 +107,6 @@ def _next_version(old: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
 def _about_payload(error: StratagraphError) -> StratagraphError:
     """Return the error of a capture with `payload` in place of `content`, as a revision calls it."""
     if error.path and error.path[0] == "content":
-        error.path = ["payload", *error.path[1:]]
+        error.move(lambda path: ["payload", *path[1:]] if path[:1] == ["content"] else path)
         error.args = (error.message.replace("content.", "payload.").replace("content:", "payload:"),)
     return error

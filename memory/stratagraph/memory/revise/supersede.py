@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft
@@ -11,15 +13,18 @@ from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.capture.working_records import DONE, task_event
 from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.requests.evidence import accepted_evidence
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE, edited_entity, entity_mention, rewrite_record
 from stratagraph.memory.revise.lessons import lesson_authors
-from stratagraph.memory.revise.request import Supersede
+from stratagraph.memory.revise.merge_patch import patched
+from stratagraph.memory.revise.noting import payload_warnings
+from stratagraph.memory.revise.request import Amend, Supersede
 from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
-from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.payloads.procedures import refuse_computed
+from stratagraph.store.model.errors import EvidenceRequired, InvalidInput, StratagraphError
+from stratagraph.store.model.payloads.procedures import refuse_computed, without_computed
 from stratagraph.store.model.payloads.working import STATES
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.salience import Salience, of_task
@@ -36,9 +41,52 @@ async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
 
     The payload of an entity need only have the fields that change.
     """
+    old = await _target(work, request)
+    work.warnings += payload_warnings(request.payload, old)
+    payload = edited_entity(old, request.payload) if old.type is MemoryType.ENTITY else request.payload
+    return await _replace(work, old, payload, request)
+
+
+async def amend(work: UnitOfWork, request: Amend) -> UUID:
+    """Supersede the record by one whose payload has the changes, as `supersede` does; return the id of the current one.
+
+    What the service computes is left out, as it is by who gives a whole payload. Errors of the payload name `changes`.
+    """
+    old = await _target(work, request)
+    work.warnings += payload_warnings(request.changes, old, field="changes")
+    try:
+        return await _replace(work, old, amended_payload(old, request, work.at), request)
+    except StratagraphError as error:
+        if error.path and error.path[0] == "payload":
+            error.move(lambda path: ["changes", *path[1:]] if path[:1] == ["payload"] else path)
+            error.args = (error.message.replace("payload", "changes", 1),)
+        raise
+
+
+def amended_payload(old: MemoryRecord, request: Amend, at: datetime) -> dict[str, Any]:
+    """Return the payload of the record with the changes of the request.
+
+    Raises EvidenceRequired for a fact without evidence of the change, InvalidInput for an entity without a name.
+    """
+    known = without_computed(old.payload or {}, old.type)
+    if old.type is MemoryType.SEMANTIC:
+        if not request.evidence and "evidence" not in request.changes:
+            raise EvidenceRequired(
+                "evidence: what is changed in a fact needs a source; give {source_type, source_id} or {kind, ref}",
+                path=["evidence"],
+            )
+        known["evidence"] = accepted_evidence(known.get("evidence") or (), at)
+    payload = patched(known, request.changes)
+    return edited_entity(old, {**dict.fromkeys(known), **payload}) if old.type is MemoryType.ENTITY else payload
+
+
+async def _target(work: UnitOfWork, request: Supersede | Amend) -> MemoryRecord:
     old = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([old])
-    payload = edited_entity(old, request.payload) if old.type is MemoryType.ENTITY else request.payload
+    return old
+
+
+async def _replace(work: UnitOfWork, old: MemoryRecord, payload: dict[str, Any], request: Supersede | Amend) -> UUID:
     draft = successor(
         old,
         payload,
@@ -48,7 +96,10 @@ async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
         now=work.at,
         seals_from=sealing_level(work.directory.vault),
     )
-    refuse_computed(request.payload, old.type, path=["payload"])
+    if isinstance(request, Amend):
+        refuse_computed(request.changes, old.type, path=["changes"])
+    else:
+        refuse_computed(request.payload, old.type, path=["payload"])
     if old.type in CHANGED_IN_PLACE:
         return await _change_in_place(work, old, draft, request)
     writes = await work.writes(draft)
@@ -115,7 +166,7 @@ async def _parties(work: UnitOfWork, ids: Sequence[UUID]) -> set[UUID]:
     return {end for dispute in disputes for end in (dispute.contested, dispute.by)}
 
 
-async def _change_in_place(work: UnitOfWork, old: MemoryRecord, draft: Draft, request: Supersede) -> UUID:
+async def _change_in_place(work: UnitOfWork, old: MemoryRecord, draft: Draft, request: Supersede | Amend) -> UUID:
     """Change an entity or a working record in place; its history keeps the earlier version."""
     payload = draft.payload
     if old.type is MemoryType.WORKING and payload["thread_id"] != (old.payload or {}).get("thread_id"):

@@ -15,6 +15,8 @@ from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.propagation.reevaluation import derived_records, reevaluate
 from stratagraph.memory.records.changes import Effect
 from stratagraph.memory.requests.retrying import StaleRead
+from stratagraph.memory.requests.warnings import RequestWarning
+from stratagraph.memory.revise.noting import about_revision
 from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change
@@ -60,6 +62,7 @@ class UnitOfWork:
     known: dict[UUID, MemoryRecord] = field(default_factory=dict)  # records as they were before this revision
     successors: dict[UUID, UUID | None] = field(default_factory=dict)  # records withdrawn, and those that replace them
     effects: dict[tuple[UUID, Effect], None] = field(default_factory=dict)  # on stored records, for the receipt
+    warnings: list[RequestWarning] = field(default_factory=list)  # for the receipt
 
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
         """Return the records to be revised, in the order of `ids`. `path` is the argument that an error names.
@@ -263,6 +266,8 @@ class UnitOfWork:
             current = {draft.position: writes.primaries.get(draft.position, draft.id) for draft in writes.drafts}
             records = await Reader(self.connection, self.directory, self.caller, writes.at).records(current.values())
             await attach(writes, {position: records[id_] for position, id_ in current.items()})
+        for draft in writes.drafts:
+            self.warnings += about_revision(writes.warnings.get(draft.position, ()), draft, self.known.values())
         self.changes += writes.changes
         self.causes |= writes.withdrawn | writes.causes
         for effects in writes.effects.values():

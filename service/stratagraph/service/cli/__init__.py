@@ -23,7 +23,7 @@ HELP = (
 # The module of each subcommand, and its function, or its Typer with further subcommands.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "serve"),
-    "schema": ("serve", "schema"),
+    "schema": ("schema", "schema"),
     "ask": ("ask", "ask"),
     "query": ("query", "query"),
     "outcome": ("ask", "outcome"),
@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "playbook": ("lessons", "playbook"),
     "records": ("records", "records"),
     "history": ("past", "history"),
+    "changes": ("changes", "changes"),
     "forget-preview": ("past", "forget_preview"),
     "backup": ("backup", "backup"),
     "restore": ("backup", "restore"),

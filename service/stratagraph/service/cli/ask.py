@@ -34,6 +34,16 @@ def ask(
         str | None,
         typer.Option(help="Answer from the records as they were at this instant, such as 2026-11-21T12:00:00Z."),
     ] = None,
+    valid_at: Annotated[
+        str | None,
+        typer.Option(help="Answer by the facts that held at this instant, instead of those that hold now."),
+    ] = None,
+    hop_types: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Types to reach at the next hop, such as entity,semantic; any for all. Repeat for the hop after it."
+        ),
+    ] = None,
     min_strength: Annotated[
         float | None,
         typer.Option(
@@ -43,6 +53,12 @@ def ask(
     exclude_thread: Annotated[
         list[str] | None,
         typer.Option(help="Leave out what was said in this thread, as the one that asks. Repeat for more."),
+    ] = None,
+    tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Print the answer as text for a prompt, of at most so many tokens, with numbers as citations."
+        ),
     ] = None,
     why: Annotated[bool, typer.Option("--why", help="Say what found each record.")] = False,
     why_not: Annotated[
@@ -64,8 +80,12 @@ def ask(
         "edgeLimit": 500,
         "maxHops": hops,
         "asOf": instant_given(as_of, "--as-of") if as_of is not None else None,
+        "validAt": instant_given(valid_at, "--valid-at") if valid_at is not None else None,
+        "hopTypes": [_types(one) for one in hop_types or []],
         "minStrength": min_strength,
         "excludeThreadIds": exclude_thread or [],
+        "tokenBudget": tokens,
+        "citationStyle": "NUMBER",
     }
     if why_not is not None:
         data = answer_to("WhyNot", {"id": why_not, "input": request}, tenant=tenant, full=json)
@@ -76,7 +96,14 @@ def ask(
     elif why_not is not None:
         _print_absence(data["whyNot"])
     else:
-        people.print(tree_of(question, data["retrieveGraph"]))
+        found = data["retrieveGraph"]
+        if tokens is None:
+            people.print(tree_of(question, found))
+        elif found["rendering"]:
+            people.print(Text(found["rendering"]), soft_wrap=True)
+            people.print()
+            for one in found["citations"]:
+                people.print(Text(f"[{one['number']}] {one['recordId']}"), style="dim", highlight=False)
         people.print(f"[dim]retrieval {data['retrieveGraph']['retrievalId']}[/]")
 
 
@@ -116,6 +143,11 @@ def outcome(
         people.print(f"{label:<10} {id_}", highlight=False)
     if not changed:
         people.print("reported; no salience was changed")
+
+
+def _types(given: str) -> list[str]:
+    names = [name.strip() for name in given.split(",")]
+    return [] if names == ["any"] else [MemoryType.parse(name, path=["--hop-types"]).name for name in names]
 
 
 def _print_absence(found: Mapping[str, Any]) -> None:

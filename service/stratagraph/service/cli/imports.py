@@ -179,6 +179,8 @@ def _print_table(summary: ImportSummary, items: str) -> None:
         table.add_row("edited", f"{', '.join(summary.edited)}: differ from the known ones, and are stored beside them")
     for reason, count in summary.skipped.items():
         table.add_row("skipped", f"{count} {reason}")
+    for code, count in summary.warnings.items():
+        table.add_row("warnings", f"{count} {code.replace('_', ' ')}")
     people.print(table)
     for refused in summary.refused:
         errors.print(f"[bold red]not imported[/]: {escape(refused.item)}: {escape(refused.reason)}", highlight=False)

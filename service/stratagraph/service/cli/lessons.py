@@ -12,9 +12,9 @@ from rich.text import Text
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, RecordId, Tenant, Why
-from stratagraph.service.cli.output import people, print_json
+from stratagraph.service.cli.output import errors, people, print_json
 from stratagraph.service.cli.revise import revise
-from stratagraph.service.cli.show import line, print_lines
+from stratagraph.service.cli.show import line, print_lines, print_warnings
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
@@ -73,6 +73,7 @@ def learn(
         return
     done = data["learnLesson"]
     people.print("merged with" if done["merged"] else "learned", line(done["lesson"]), soft_wrap=True)
+    print_warnings(done["receipt"]["warnings"])
     for id_ in done["retiredIds"]:
         people.print(f"retired {id_}", highlight=False)
 
@@ -139,12 +140,20 @@ def remove(record_id: RecordId, why: Why, tenant: Tenant = "default", json: Json
 
 @app.command()
 def credit(
-    seconds: Annotated[int, typer.Option(help="How far back playbooks are credited.")] = 300,
+    playbook_id: Annotated[
+        str | None, typer.Argument(help="The id that `stratagraph playbook` printed last; without it, by --seconds.")
+    ] = None,
+    lesson: Annotated[
+        list[str] | None,
+        typer.Option(help="Id of a lesson of the playbook that helped; all by default. Repeat for more."),
+    ] = None,
+    seconds: Annotated[int | None, typer.Option(help="How far back playbooks are credited; 300 by default.")] = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Credit the lessons that `stratagraph playbook` printed recently as helpful, each once."""
-    _print_ids("credited", answer_to("CreditLessons", {"input": {"windowSeconds": seconds}}, tenant=tenant), json)
+    """Credit the lessons of one playbook as helpful, or each once those that were printed recently."""
+    given = {"playbookId": playbook_id, "lessonIds": lesson or None, "windowSeconds": seconds}
+    _print_ids("credited", answer_to("CreditLessons", {"input": given}, tenant=tenant), json)
 
 
 @app.command()
@@ -165,16 +174,28 @@ def playbook(
     scope: Scope = None,
     limit: Limit = 10,
     tokens: Tokens = 1_000,
-    no_count: Annotated[bool, typer.Option("--no-count", help="Do not count the lessons as retrieved.")] = False,
+    count: Annotated[
+        bool, typer.Option("--count/--no-count", help="Count the lessons as retrieved, credited or not.")
+    ] = False,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
     """Print lessons as text for a system prompt; nothing if none is about the task.
 
+    The ids of the lessons, and that of the playbook for `stratagraph lessons credit`, go to standard error.
+
     Example: stratagraph playbook "deploy the login service"
     """
-    given = {"query": query, "scope": scope, "limit": limit, "tokenBudget": tokens, "recordRetrievals": not no_count}
-    _print_text(answer_to("Playbook", given, tenant=tenant), json=json)
+    given = {"query": query, "scope": scope, "limit": limit, "tokenBudget": tokens, "recordRetrievals": count}
+    data = answer_to("Playbook", given, tenant=tenant)
+    found = data["playbook"]
+    if json:
+        print_json(data)
+    elif found["text"]:
+        people.print(Text(found["text"]), soft_wrap=True)
+        for number, id_ in enumerate(found["lessonIds"], 1):
+            errors.print(Text(f"[{number}] {id_}"), style="dim", highlight=False)
+        errors.print(Text(f"playbook {found['playbookId']}"), style="dim", highlight=False)
 
 
 def local_zone() -> str:

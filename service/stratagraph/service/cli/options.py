@@ -47,15 +47,27 @@ def text_given(value: str, name: str) -> str:
 
 def object_given(value: str, name: str) -> dict[str, Any]:
     """Return a JSON object, given as for `text_given`."""
-    try:
-        found = orjson.loads(text_given(value, name))
-    except orjson.JSONDecodeError as error:
-        raise InvalidInput(
-            f"{name}: not valid JSON: {error}; give an object as text, @FILE, or - for standard input", path=[name]
-        ) from error
+    found = _json_given(value, name, "an object")
     if not isinstance(found, dict):
         raise InvalidInput(f"{name}: must be a JSON object, not {json_type(found)}", path=[name])
     return found
+
+
+def list_given(value: str, name: str) -> list[Any]:
+    """Return a JSON list, given as for `text_given`."""
+    found = _json_given(value, name, "a list")
+    if not isinstance(found, list):
+        raise InvalidInput(f"{name}: must be a JSON list, not {json_type(found)}", path=[name])
+    return found
+
+
+def _json_given(value: str, name: str, what: str) -> Any:
+    try:
+        return orjson.loads(text_given(value, name))
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput(
+            f"{name}: not valid JSON: {error}; give {what} as text, @FILE, or - for standard input", path=[name]
+        ) from error
 
 
 def instant_given(value: str, name: str) -> str:

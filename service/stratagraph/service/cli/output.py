@@ -87,6 +87,11 @@ def print_json(value: Any) -> None:
     typer.echo(as_json_escapes(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()))
 
 
+def print_json_line(value: Any) -> None:
+    """Print a JSON document as one line, where several follow one another."""
+    typer.echo(as_json_escapes(orjson.dumps(value, default=str).decode()))
+
+
 def with_runtime(work: Callable[[Runtime], Awaitable[T]], *, makes_store: bool = True) -> T:
     """Run `work` and return its result; start the embedded Postgres for it unless a service already runs it.
 

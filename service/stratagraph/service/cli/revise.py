@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.options import Json, RecordId, Tenant, Why, object_given
+from stratagraph.service.cli.options import Json, RecordId, Tenant, Why, list_given, object_given
 from stratagraph.service.cli.output import people, print_json
 from stratagraph.service.cli.show import line, print_revised
 from stratagraph.store.model.error_values import shown
@@ -69,6 +69,50 @@ def supersede(
     """Replace a record by a new one with --payload; the old one becomes superseded. A fact needs --evidence."""
     more = {"payload": object_given(payload, "--payload"), "evidence": _sources(evidence)}
     revise("Supersede", _change(record, why, expected_version, **more), tenant, json)
+
+
+@app.command()
+def amend(
+    record: RecordId,
+    changes: Annotated[
+        str,
+        typer.Option(
+            help='What changes in the payload, null to remove: JSON such as {"object": "Globex"}, @FILE, or - for'
+            " standard input."
+        ),
+    ],
+    why: Why,
+    evidence: Evidence = None,
+    expected_version: Version = None,
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
+    """Replace a record by a new one with some --changes of its payload. A fact needs --evidence of the change."""
+    more = {"changes": object_given(changes, "--changes"), "evidence": _sources(evidence)}
+    revise("Amend", _change(record, why, expected_version, **more), tenant, json)
+
+
+@app.command()
+def batch(
+    items: Annotated[
+        str,
+        typer.Argument(
+            help='Revisions as a JSON list such as [{"retract": {"recordId": ID, "rationale": WHY}}], @FILE, or - for'
+            " standard input."
+        ),
+    ],
+    key: Annotated[str | None, typer.Option(help="Idempotency key: the same batch again changes nothing.")] = None,
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
+    """Make several revisions in one transaction, all or none, each given as the input of `reviseRecords`."""
+    request = {"items": list_given(items, "ITEMS"), "idempotencyKey": key}
+    data = answer_to("ReviseRecords", {"input": request}, tenant=tenant, full=json)
+    if json:
+        print_json(data)
+        return
+    for revised in data["reviseRecords"]["results"]:
+        print_revised(revised)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`stratagraph serve` and `stratagraph schema`."""
+"""`stratagraph serve`: run the service."""
 
 from __future__ import annotations
 
@@ -44,13 +44,6 @@ def serve(
         on_error=print_error,
     )
     raise typer.Exit(status)
-
-
-def schema() -> None:
-    """Print the GraphQL schema in schema definition language."""
-    from stratagraph.graphql.schema import sdl
-
-    typer.echo(sdl(), nl=False)
 
 
 def _parts(only: list[str] | None) -> tuple[Part, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -61,6 +61,11 @@ def print_lines(lines: list[Text]) -> None:
         people.print(one, soft_wrap=True)
 
 
+def print_warnings(warnings: Sequence[Mapping[str, Any]]) -> None:
+    """Print what of a request was not used."""
+    print_lines([Text(f"  warning: {one['message']}", style="yellow") for one in warnings])
+
+
 def print_revised(revised: Mapping[str, Any]) -> None:
     """Print a RevisionSuccess: the current record first, then the other records that changed."""
     people.print(line(revised["record"]), soft_wrap=True)
@@ -69,6 +74,7 @@ def print_revised(revised: Mapping[str, Any]) -> None:
         if record["id"] != revised["record"]["id"]:
             what = f"  {effects[record['id']]} " if record["id"] in effects else "  and "
             people.print(Text(what, style="dim"), line(record), sep="", soft_wrap=True)
+    print_warnings(revised["receipt"]["warnings"])
     if revised["queued"]:
         people.print(
             f"  {revised['queued']} derived records are queued for re-evaluation by the service (`stratagraph serve`)"

@@ -24,7 +24,7 @@ from stratagraph.store.keys.sealing.vault import Sealed, Sealer
 from stratagraph.store.model.enums import AuditAction, Sensitivity
 from stratagraph.store.model.records import AuditEntry
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import Row, fetch
 from stratagraph.store.postgres.schema import tables
 
 
@@ -141,6 +141,52 @@ async def _heads(
     return {row["id"]: (row["seq"], row["hash"]) for row in rows}, sealed_ids
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why a record changed: what was done, by whom, and the reason given, as far as a caller may read it."""
+
+    action: str
+    actor: str
+    rationale: str | None
+
+
+async def fetch_causes(
+    connection: AsyncConnection, caller: Caller, asked: Sequence[tuple[UUID, datetime | None]]
+) -> dict[int, Cause]:
+    """Return the causes of changes to records, by their place in `asked`; changes whose cause is unknown are left out.
+
+    A change is given by the record and the instant of the change, or None for its deletion. Row-level security leaves
+    out the entries of records that the caller may not read in full. Raises StratagraphError if a sealed rationale
+    cannot be opened.
+    """
+    if not asked:
+        return {}
+    rows = await fetch(
+        connection,
+        "fetch_causes",
+        tenant=caller.tenant.id,
+        ceiling=int(caller.ceiling),
+        ids=[id_ for id_, _ in asked],
+        instants=[at for _, at in asked],
+    )
+    opened = await _open_rationales(caller, rows)
+    return {
+        row["place"] - 1: Cause(action=row["action"], actor=row["actor"], rationale=rationale)
+        for row, rationale in zip(rows, opened, strict=True)
+    }
+
+
+async def _open_rationales(caller: Caller, rows: Sequence[Row]) -> list[str | None]:
+    """Return the rationale of each row; sealed ones are opened together."""
+    blobs = [
+        Sealed(id=row["id"], purpose=note_purpose(row["seq"]), blob=bytes(row["sealed"]))
+        for row in rows
+        if row["sealed"] is not None
+    ]
+    contents = iter(await caller.tenant.keyring.open(blobs)) if blobs else iter(())
+    return [row["rationale"] if row["sealed"] is None else next(contents).decode() for row in rows]
+
+
 async def fetch_audit(
     connection: AsyncConnection, caller: Caller, ids: Iterable[UUID], *, after: int = 0, limit: int | None = None
 ) -> Mapping[UUID, list[AuditEntry]]:
@@ -176,15 +222,8 @@ async def fetch_audit(
         .limit(limit)
     )
     rows = result.all()
-    blobs = [
-        Sealed(id=row.id, purpose=note_purpose(row.seq), blob=bytes(row.sealed))
-        for row in rows
-        if row.sealed is not None
-    ]
-    contents = iter(await caller.tenant.keyring.open(blobs)) if blobs else iter(())
     found: dict[UUID, list[AuditEntry]] = {}
-    for row in rows:
-        rationale = row.rationale if row.sealed is None else next(contents).decode()
+    for row, rationale in zip(rows, await _open_rationales(caller, [row._mapping for row in rows]), strict=True):
         found.setdefault(row.id, []).append(
             AuditEntry(seq=row.seq, action=row.action, actor=row.actor, timestamp=row.at, rationale=rationale)
         )

@@ -19,6 +19,21 @@ EXPLAIN (FORMAT JSON) SELECT FROM audit
 WHERE (CAST(:tenant AS bigint) IS NULL OR tenant = CAST(:tenant AS bigint))
   AND (CAST(:record AS uuid) IS NULL OR id = CAST(:record AS uuid))
 
+-- fetch_causes --
+-- Fetch the first entry of an instant, of the last 64 of a record; without an instant, that of the record's deletion.
+-- Prepared: keys only, found by indexes.
+SELECT asked.place, a.id, a.seq, a.action, a.actor, n.rationale, n.sealed
+FROM unnest((SELECT CAST(:ids AS uuid[])), (SELECT CAST(:instants AS timestamptz[]))) WITH ORDINALITY AS asked(id, at, place)
+CROSS JOIN LATERAL (
+  SELECT * FROM (
+    SELECT a.* FROM audit a WHERE a.tenant = :tenant AND a.id = asked.id ORDER BY a.seq DESC LIMIT 64
+  ) late
+  WHERE CASE WHEN asked.at IS NULL THEN late.action = 'delete' ELSE late.at = asked.at END
+  ORDER BY late.seq LIMIT 1
+) a
+LEFT JOIN audit_note n ON n.tenant = :tenant AND n.id = a.id AND n.seq = a.seq
+  AND coalesce(n.sensitivity, 0) <= :ceiling
+
 -- lock_audit_heads --
 -- Lock the ends of some chains in id order, and tell whether their records are sealed (null: deleted).
 -- Prepared: keys only, found by indexes.

@@ -287,7 +287,8 @@ async def _delete(
     changes: dict[int, list[Change]] = defaultdict(list)
     for row in relations:
         version = row["row_version"] + 1
-        changes[row["tenant"]].append(Change(kind=Kind.RELATION, id=row["id"], version=version, op="D"))
+        ends = (row["source"], row["target"]) if row["was_open"] else None
+        changes[row["tenant"]].append(Change(kind=Kind.RELATION, id=row["id"], version=version, op="D", ends=ends))
     ids_of_tenant: dict[int, list[UUID]] = defaultdict(list)
     for row in records:
         ids_of_tenant[row["tenant"]].append(row["id"])

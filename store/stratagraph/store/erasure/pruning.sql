@@ -14,7 +14,7 @@ WITH ends AS (
   ORDER BY e.tenant, e.id FOR UPDATE OF e SKIP LOCKED
 )
 DELETE FROM relation e USING held h WHERE e.tenant = h.tenant AND e.id = h.id
-RETURNING e.tenant, e.id, e.row_version, e.source, e.target
+RETURNING e.tenant, e.id, e.row_version, e.source, e.target, e.ended_at IS NULL AS was_open
 
 -- end_waiting --
 -- Let the next batch check the given entities again, because a record that referred to them was pruned.

@@ -17,12 +17,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.artifacts.objects import GRACE
 from stratagraph.store.artifacts.references import release_artifacts
 from stratagraph.store.audit.events import AuditEvent, write_audit
-from stratagraph.store.feed.changes import Change, Kind
+from stratagraph.store.feed.changes import Change, Kind, Seen
 from stratagraph.store.jobs.set_aside import forget_set_aside
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import AuditAction
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import Row, fetch
 from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.tombstones import Cause, NewTombstone, insert_tombstones, prepare_tombstones
 from stratagraph.store.records.trims import forget_trims, restore, take_trims
@@ -79,13 +79,19 @@ async def remove_records(
     restored = await restore(connection, directory, tenant, {trim.fact for trim in trims} - set(ordered), at=at)
     if cause is Cause.ERASED:
         await forget_trims(connection, tenant, trims)
-    deleted = [Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows]
+    deleted = [deletion(row) for row in rows]
     return Removed(
         ids=tuple(row["id"] for row in rows),
         restored=tuple(restored.ids),
         changes=(*deleted, *restored.changes),
         orphans=tuple(orphans),
     )
+
+
+def deletion(row: Row) -> Change:
+    """Return the change to log of a record that was deleted, from its row."""
+    seen = Seen(scope=row["scope"], sensitivity=row["sensitivity"])
+    return Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D", seen=seen)
 
 
 async def mark_erased(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> int:

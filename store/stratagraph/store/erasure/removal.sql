@@ -6,7 +6,7 @@ WITH deleted AS (
 ), logged AS (
   {log_deleted}
 )
-SELECT id, row_version FROM deleted
+SELECT id, row_version, scope, sensitivity FROM deleted
 
 -- fetch_removed_records --
 -- Fetch the pruned and deleted records that were linked to one of the given entities.

@@ -8,7 +8,8 @@ from uuid import UUID
 from sqlalchemy import Table, delete, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.feed.changes import Change, Kind
+from stratagraph.store.erasure.removal import deletion
+from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.postgres.schema import tables
@@ -57,7 +58,7 @@ async def delete_tenant_records(connection: AsyncConnection, tenant: Tenant, ids
     Writes no tombstones: no record remains from which these could be derived again. Missing ids are skipped.
     """
     rows = await fetch(connection, "delete_records", tenant=tenant.id, ids=list(ids))
-    return [Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows]
+    return [deletion(row) for row in rows]
 
 
 async def delete_tenant_leftovers(connection: AsyncConnection, tenant: Tenant) -> dict[str, int]:

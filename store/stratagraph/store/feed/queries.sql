@@ -140,6 +140,41 @@ WITH {feed_lag}
 SELECT snapshot, changes, seconds, (SELECT count(*) FROM sync_dead_letter WHERE consumer = :consumer) AS dead_letters
 FROM lag
 
+-- find_tenant_window_end --
+-- Find the snapshot that ends the next window of a reader, at most :snapshots after the given one and not after :until.
+SELECT max(id) AS snapshot, count(*) AS span FROM (
+  SELECT id FROM sync_snapshot WHERE id > :earlier AND (CAST(:until AS bigint) IS NULL OR id <= CAST(:until AS bigint))
+  ORDER BY id LIMIT :snapshots
+) next
+
+-- read_newest_snapshot --
+-- Read the newest snapshot. There is always one.
+SELECT id, nonce FROM sync_snapshot ORDER BY id DESC LIMIT 1
+
+-- read_changes --
+-- Read the changes of a window in the order of seq, one for each row and transaction; with :tenant, only that tenant's.
+-- What one transaction did to a row is one change, because no reader sees less of it.
+SELECT max(seq) AS seq, tenant, kind, id, min(version) AS first, max(version) AS last, bool_or(op = 'D') AS is_deleted,
+  coalesce(min(began_at), now()) AS began_at, min(scope) AS scope, min(sensitivity) AS sensitivity, max(raised_to) AS raised_to,
+  (array_agg(source) FILTER (WHERE source IS NOT NULL))[1] AS source,
+  (array_agg(target) FILTER (WHERE target IS NOT NULL))[1] AS target
+FROM ({unseen_changes}) unseen
+WHERE pg_visible_in_snapshot(xid, CAST(:later AS pg_snapshot)) AND op <> 'R'
+  AND (CAST(:tenant AS bigint) IS NULL OR tenant = CAST(:tenant AS bigint))
+GROUP BY tenant, kind, id, xid, CASE WHEN kind = 3 THEN scope END, CASE WHEN kind = 3 THEN sensitivity END
+HAVING max(seq) > :after
+ORDER BY max(seq) LIMIT :page
+
+-- unseen_changes --
+-- Fragment: the rows of the log that the snapshot :earlier does not see, up to the xmax of :later.
+SELECT * FROM sync_log
+WHERE shard = ANY(CAST(:shards AS smallint[]))
+  AND xid >= pg_snapshot_xmax(CAST(:earlier AS pg_snapshot)) AND xid < pg_snapshot_xmax(CAST(:later AS pg_snapshot))
+UNION ALL
+SELECT * FROM sync_log
+WHERE shard = ANY(CAST(:shards AS smallint[]))
+  AND xid = ANY (ARRAY(SELECT pg_snapshot_xip(CAST(:earlier AS pg_snapshot))))
+
 -- read_feed_state --
 -- Read the present snapshot, both incarnations, and whether the log has changes that the last snapshot does not see.
 -- Whether any transaction has finished would always be true: storing a snapshot is a transaction.
@@ -183,16 +218,9 @@ SELECT coalesce(
 -- Read the changes that the later snapshot sees and the earlier one does not, in the order of seq.
 -- The earlier one does not see a transaction whose id is at least its xmax, nor one that was in progress then; that
 -- makes two branches, each with an index.
-SELECT seq, tenant, kind, id, version, op FROM (
-  SELECT * FROM sync_log
-  WHERE shard = ANY(CAST(:shards AS smallint[]))
-    AND xid >= pg_snapshot_xmax(CAST(:earlier AS pg_snapshot)) AND xid < pg_snapshot_xmax(CAST(:later AS pg_snapshot))
-  UNION ALL
-  SELECT * FROM sync_log
-  WHERE shard = ANY(CAST(:shards AS smallint[]))
-    AND xid = ANY (ARRAY(SELECT pg_snapshot_xip(CAST(:earlier AS pg_snapshot))))
-) unseen
-WHERE pg_visible_in_snapshot(xid, CAST(:later AS pg_snapshot)) AND seq > :after
+-- Runs of learning are left out: consumers write rows of records and relations.
+SELECT seq, tenant, kind, id, version, op FROM ({unseen_changes}) unseen
+WHERE pg_visible_in_snapshot(xid, CAST(:later AS pg_snapshot)) AND seq > :after AND kind <= 2
 ORDER BY seq LIMIT :page
 
 -- record_follow --

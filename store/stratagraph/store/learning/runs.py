@@ -11,12 +11,14 @@ from uuid import UUID
 import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.feed.changes import Change, Kind, Seen, log_changes
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres.queries import Row, fetch, run
 
 UNDO_WINDOW = timedelta(days=90)  # after the beginning of a run, for which it can be undone
+_BEGUN, _FINISHED, _UNDONE = 1, 2, 3  # steps of a run, as the change log numbers them
 REPORTS_KEPT = timedelta(days=365)  # after the beginning of a run, for which its reports are kept
 
 
@@ -75,7 +77,7 @@ async def begin_run(
 async def finish_run(connection: AsyncConnection, id_: UUID, *, at: datetime) -> None:
     """Mark a run, and its reports in all groups, as finished."""
     await run(connection, "finish_run", id=id_)
-    await run(connection, "finish_reports", id=id_, at=at, of_tenant=None)
+    await _log_finished(connection, await fetch(connection, "finish_reports", id=id_, at=at, of_tenant=None))
 
 
 async def end_soon_run(connection: AsyncConnection, id_: UUID, *, at: datetime, tenant: int | None = None) -> None:
@@ -84,12 +86,27 @@ async def end_soon_run(connection: AsyncConnection, id_: UUID, *, at: datetime, 
     With `tenant`, it ends only where the tenant has a report of it, and only that tenant's reports are finished.
     """
     if await run(connection, "end_soon_run", id=id_, of_tenant=tenant):
-        await run(connection, "finish_reports", id=id_, at=at, of_tenant=tenant)
+        await _log_finished(connection, await fetch(connection, "finish_reports", id=id_, at=at, of_tenant=tenant))
 
 
 async def finish_soon_reports(connection: AsyncConnection, *, at: datetime) -> None:
     """Mark reports as finished whose run, of texts that were read soon, has ended."""
-    await run(connection, "finish_soon_reports", at=at)
+    await _log_finished(connection, await fetch(connection, "finish_soon_reports", at=at))
+
+
+async def _log_finished(connection: AsyncConnection, rows: Sequence[Row]) -> None:
+    """Append to the change log that runs have finished on the groups of these reports."""
+    for tenant in sorted({row["tenant"] for row in rows}):
+        of_tenant = [row for row in rows if row["tenant"] == tenant]
+        groups = [Group(tenant, row["scope"], Sensitivity(row["sensitivity"])) for row in of_tenant]
+        changes = [_step(row["run"], group, _FINISHED) for row, group in zip(of_tenant, groups, strict=True)]
+        await log_changes(connection, tenant, changes)
+
+
+def _step(run_id: UUID, group: Group, version: int) -> Change:
+    """Return the change to log of a run that has come to a step on a group."""
+    seen = Seen(scope=group.scope, sensitivity=int(group.sensitivity))
+    return Change(kind=Kind.RUN, id=run_id, version=version, seen=seen)
 
 
 async def has_ended(connection: AsyncConnection, run_id: UUID, group: Group) -> bool:
@@ -109,7 +126,7 @@ async def add_to_report(
     at: datetime,
 ) -> None:
     """Replace the report of a run on a group by one with `episodes` and `set_aside` added, and with these `stages`."""
-    await run(
+    (row,) = await fetch(
         connection,
         "add_to_report",
         **_group(group),
@@ -121,6 +138,8 @@ async def add_to_report(
         stages=orjson.dumps(dict(stages)).decode(),
         is_soon=stored.is_soon,
     )
+    if row["batches"] == 1:
+        await log_changes(connection, group.tenant, [_step(stored.id, group, _BEGUN)])
 
 
 async def lock_stage_reports(connection: AsyncConnection, run_id: UUID, group: Group) -> dict[str, Any]:
@@ -180,6 +199,7 @@ async def mark_undone(
         actor=actor,
         at=at,
     )
+    await log_changes(connection, tenant, [_step(run_id, group, _UNDONE) for group in groups])
 
 
 async def trim_reports(connection: AsyncConnection, *, before: datetime, limit: int) -> int:

@@ -17,6 +17,7 @@ DELETE FROM learning_run WHERE id = :id AND is_soon AND (CAST(:of_tenant AS bigi
 -- Mark reports as finished that belong to no open run of texts that are read soon.
 UPDATE learning_report l SET finished_at = :at
 WHERE l.finished_at IS NULL AND l.is_soon AND NOT EXISTS (SELECT FROM learning_run r WHERE r.id = l.run)
+RETURNING l.tenant, l.run, l.scope, l.sensitivity
 
 -- lock_report_end --
 -- Lock the report of a run on a group, and fetch whether it is finished.
@@ -31,6 +32,7 @@ DELETE FROM learning_run WHERE id = :id
 -- Mark the reports of a run as finished, with :of_tenant only those of that tenant.
 UPDATE learning_report SET finished_at = :at
 WHERE run = :id AND finished_at IS NULL AND (CAST(:of_tenant AS bigint) IS NULL OR tenant = :of_tenant)
+RETURNING tenant, run, scope, sensitivity
 
 -- lock_stage_reports --
 -- Lock the report of a run on a group.
@@ -38,13 +40,14 @@ SELECT stages FROM learning_report
 WHERE tenant = :tenant AND run = :run AND scope = :scope AND sensitivity = :sensitivity FOR UPDATE
 
 -- add_to_report --
--- Add a batch to the report of a run on a group.
+-- Add a batch to the report of a run on a group, and return the number of its batches.
 INSERT INTO learning_report AS l
   (tenant, run, scope, sensitivity, began_at, updated_at, batches, episodes, set_aside, stages, is_soon)
 VALUES (:tenant, :run, :scope, :sensitivity, :began_at, :at, 1, :episodes, :set_aside, CAST(:stages AS jsonb), :is_soon)
 ON CONFLICT (tenant, run, scope, sensitivity) DO UPDATE SET
   updated_at = excluded.updated_at, batches = l.batches + 1, episodes = l.episodes + excluded.episodes,
   set_aside = l.set_aside + excluded.set_aside, stages = excluded.stages
+RETURNING batches
 
 -- list_reports --
 -- Fetch the reports of the newest runs that a caller may read.

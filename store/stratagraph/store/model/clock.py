@@ -24,13 +24,21 @@ class SystemClock:
 
 
 def as_utc(value: datetime, *, path: list[str]) -> datetime:
-    """Return the same instant in UTC. Raises InvalidInput, naming `path`, for a datetime without an offset."""
+    """Return the same instant in UTC.
+
+    Raises InvalidInput, naming `path`, for a datetime without an offset, or out of the calendar in UTC.
+    """
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidInput(
             f"{'.'.join(path)}: {value.isoformat()} has no UTC offset; write for example {value.isoformat()}Z",
             path=path,
         )
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInput(
+            f"{'.'.join(path)}: {value.isoformat()} is not between the years 1 and 9999 in UTC", path=path
+        ) from error
 
 
 def rfc3339(value: datetime) -> str:

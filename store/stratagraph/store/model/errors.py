@@ -13,6 +13,7 @@ StratagraphError                      May the same call succeed later?
 ├── ConditionsOverlap                 no: give conditions or a validity that exclude the other fact's
 ├── IdempotencyMismatch               no: use another idempotency key
 ├── DeletionForbidden                 no: the record's deletion policy is `never`
+├── PositionExpired                   no: read the present state, and follow the changes from there
 ├── LimitExceeded                     no: send less; `path` names the field
 ├── ArtifactDamaged                   no: upload the same bytes again
 ├── StoreUnavailable                  yes: retry with back-off
@@ -27,7 +28,8 @@ StratagraphError                      May the same call succeed later?
 └── MigrationFailed(reached)          no: cure what the server said, then start again
 
 Every class has a `code`, which the GraphQL API shows as `extensions.code`, and a `path`: the field of the request that
-is at fault, or None. `retryable` is true where the same call may succeed later without a change.
+is at fault, or None. `retryable` is true where the same call may succeed later without a change, `retry_after_s` the
+seconds after which, where that is known. `problems` lists all wrong fields, where several were found together.
 
 StatementFailed is not one of them: the database refused a statement for a reason that no retry cures, which is a
 defect in Stratagraph. It is logged and never shown to a caller.
@@ -35,9 +37,19 @@ defect in Stratagraph. It is logged and never shown to a caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from stratagraph.store.model.error_values import MAX_PART, shortened_message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One wrong field of a request: the code of its error, its path, outermost first, and what to do."""
+
+    code: str
+    message: str
+    path: tuple[str, ...]
 
 
 class StratagraphError(Exception):
@@ -45,6 +57,7 @@ class StratagraphError(Exception):
 
     code = "INTERNAL"
     retryable = False
+    _problems: tuple[Problem, ...] = ()
 
     # The default message is the first line of the class's docstring.
     def __init__(self, message: str | None = None, *, path: Sequence[str] | None = None) -> None:
@@ -54,6 +67,29 @@ class StratagraphError(Exception):
     @property
     def message(self) -> str:
         return shortened_message(str(self.args[0]))
+
+    @property
+    def retry_after_s(self) -> float | None:
+        """Seconds after which the same call may succeed, where that is known."""
+        return None
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All wrong fields, in the order of the request: that of `path` alone, unless several were found together."""
+        if self._problems or not self.path:
+            return self._problems
+        return (Problem(code=self.code, message=self.message, path=tuple(self.path)),)
+
+    @problems.setter
+    def problems(self, found: Sequence[Problem]) -> None:
+        self._problems = tuple(found)
+
+    def move(self, to: Callable[[list[str]], list[str]]) -> None:
+        """Change the path and those of the problems by `to`, as where the request is a part of another one."""
+        self.path = to(list(self.path or []))
+        self._problems = tuple(
+            Problem(code=one.code, message=one.message, path=tuple(to(list(one.path)))) for one in self._problems
+        )
 
 
 class InvalidInput(StratagraphError):
@@ -155,6 +191,12 @@ class LimitExceeded(StratagraphError):
     code = "LIMIT_EXCEEDED"
 
 
+class PositionExpired(StratagraphError):
+    """The changes after this position are no longer kept; read the present state, and follow the changes from there."""
+
+    code = "POSITION_EXPIRED"
+
+
 class ArtifactDamaged(StratagraphError):
     """The artifact's stored bytes are missing or do not match its hash; upload the same bytes again."""
 
@@ -200,7 +242,11 @@ class RateLimited(StratagraphError):
 
     def __init__(self, message: str, *, retry_after_s: float) -> None:
         super().__init__(message)
-        self.retry_after_s = retry_after_s
+        self._retry_after_s = retry_after_s
+
+    @property
+    def retry_after_s(self) -> float:
+        return self._retry_after_s
 
 
 class DeadlineExceeded(StratagraphError):

@@ -52,7 +52,8 @@ class MemoryRecord:
         """The conditions under which a fact holds; None without any, and for a record without content."""
         if self.type is not MemoryType.SEMANTIC or self.payload is None:
             return None
-        return self.payload["validity"].get("conditions") or None
+        validity = self.payload.get("validity")  # of earlier versions it may be anything
+        return (validity.get("conditions") or None) if isinstance(validity, dict) else None
 
     @property
     def is_bare(self) -> bool:

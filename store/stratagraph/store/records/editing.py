@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.feed.changes import Change, Kind
+from stratagraph.store.feed.changes import Change, Kind, Seen
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing import contents
@@ -19,7 +19,7 @@ from stratagraph.store.keys.sealing.vault import Sealer
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.valid_time import Interval, multirange
 from stratagraph.store.model.words import Terms
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 
 MARKED = 1_000  # relations of a record, per direction, at which something is noted of their end
 
@@ -106,10 +106,19 @@ async def update_records(
             lesson_authors=None if edit.lesson_authors is None else list(edit.lesson_authors),
             step=1 if edit.is_revision else 0,
         )
-        changes.extend(Change(kind=Kind.RECORD, id=edit.id, version=row["row_version"]) for row in rows)
+        changes.extend(
+            Change(kind=Kind.RECORD, id=edit.id, version=row["row_version"], seen=_seen_before(row)) for row in rows
+        )
     await contents.seal_copies(connection, tenant.keyring, newly_sealed)
     await _mark_ends(connection, tenant, edits)
     return changes
+
+
+def _seen_before(row: Row) -> Seen | None:
+    """Return who could see a record whose sensitivity an update has raised; None if it has not."""
+    if row["sensitivity"] == row["was_sensitivity"]:
+        return None
+    return Seen(scope=row["scope"], sensitivity=row["was_sensitivity"], raised_to=row["sensitivity"])
 
 
 async def _mark_ends(connection: AsyncConnection, tenant: Tenant, edits: Sequence[Edit]) -> None:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.ids import new_id
@@ -68,6 +68,16 @@ class Event:
 def thread_key(tenant: Tenant, thread: str) -> bytes:
     """Return the keyed hash of a thread's name."""
     return keyed_hash(tenant.index_key, "thread", thread.encode())
+
+
+async def fetch_threads(connection: AsyncConnection, caller: Caller, ids: Collection[UUID]) -> dict[UUID, set[bytes]]:
+    """Return the keyed hashes of the threads of events and episodes that the caller may read in full, by record."""
+    if not ids:
+        return {}
+    found: dict[UUID, set[bytes]] = {}
+    for row in await fetch(connection, "fetch_threads_of", tenant=caller.tenant.id, ids=list(ids)):
+        found.setdefault(row["id"], set()).add(bytes(row["thread_key"]))
+    return found
 
 
 def thread_of(tenant: Tenant, thread: str, scope: int, sensitivity: Sensitivity) -> Thread:

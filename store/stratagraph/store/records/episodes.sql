@@ -75,3 +75,12 @@ FROM (
     SELECT count(*) FROM episode_event v WHERE v.tenant = o.tenant AND v.episode = o.id) AS is_stale
   FROM episode o WHERE o.tenant = :tenant AND o.id = :id) n
 WHERE e.tenant = :tenant AND e.id = n.id
+
+-- fetch_threads_of --
+-- Fetch the keys of the threads of events and episodes; row-level security leaves out those of hidden episodes.
+-- Prepared: keys only, found by indexes.
+SELECT e.id, e.thread_key FROM episode e
+WHERE e.tenant = :tenant AND e.id = ANY(CAST((SELECT CAST(:ids AS uuid[])) AS uuid[])) AND e.thread_key IS NOT NULL
+UNION ALL
+SELECT v.record, e.thread_key FROM episode_event v JOIN episode e ON e.tenant = v.tenant AND e.id = v.episode
+WHERE v.tenant = :tenant AND v.record = ANY(CAST((SELECT CAST(:ids AS uuid[])) AS uuid[])) AND e.thread_key IS NOT NULL

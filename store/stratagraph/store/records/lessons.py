@@ -219,10 +219,20 @@ async def credit_playbooks(connection: AsyncConnection, caller: Caller, *, since
     Each lesson is counted once, however many playbooks had it, and each playbook is credited once. Lessons are left out
     that are no longer current, or that the caller may not change.
     """
-    rows = await fetch(
-        connection, "credit_playbooks", **caller.parameters(), actor=caller.trust.identity, since=since, at=at
-    )
-    return [row["id"] for row in rows]
+    asked = {**caller.parameters(), "actor": caller.trust.identity, "since": since, "only": None, "at": at}
+    return [row["id"] for row in await fetch(connection, "credit_playbooks", **asked)]
+
+
+async def credit_playbook(
+    connection: AsyncConnection, caller: Caller, id_: UUID, *, only: Collection[UUID] | None, at: datetime
+) -> list[UUID]:
+    """Count as helpful the lessons in one playbook of the caller, or those among `only`; return them, by id.
+
+    It is credited once. Lessons are left out as by `credit_playbooks`.
+    """
+    asked = {**caller.parameters(), "actor": caller.trust.identity, "id": id_, "at": at}
+    only_ids = None if only is None else sorted(only)
+    return [row["id"] for row in await fetch(connection, "credit_playbook", **asked, only=only_ids)]
 
 
 def _is_lesson(record: MemoryRecord) -> bool:

@@ -10,27 +10,47 @@ FROM unnest(CAST(:ids AS uuid[]), CAST(:helpful AS integer[])) AS one(id, helpfu
 ON CONFLICT (tenant, id) DO UPDATE SET retrievals = u.retrievals + 1, helpful = u.helpful + excluded.helpful,
   retrieved_at = greatest(u.retrieved_at, excluded.retrieved_at)
 
+-- credit_playbook --
+-- Mark a playbook of one actor as helpful, and count each of its lessons, or of :only.
+WITH due AS MATERIALIZED (
+  SELECT id, nodes FROM retrieval WHERE tenant = :tenant AND id = :id AND actor = :actor AND is_playbook AND outcome IS NULL
+), {credit_due}
+
 -- credit_playbooks --
 -- Mark the playbooks of one actor since :since as helpful, and count each lesson in them once.
--- The lessons are counted in id order, as everywhere. Rows are updated that another one is counting: it is waited for.
 WITH due AS MATERIALIZED (
   SELECT id, nodes FROM retrieval
   WHERE tenant = :tenant AND actor = :actor AND is_playbook AND outcome IS NULL AND at >= CAST(:since AS timestamptz)
-  ORDER BY id FOR UPDATE
-), listed AS MATERIALIZED (
-  SELECT DISTINCT r.id FROM due, unnest(due.nodes) AS one(id), record r
-  WHERE r.tenant = :tenant AND r.id = one.id AND r.state <= 2 AND r.lesson_key IS NOT NULL
+), {credit_due}
+
+-- credit_due --
+-- Fragment: count the lessons of the playbooks `due`, or those of them in :only, and mark these playbooks.
+-- A lesson that none of them counted as retrieved is counted so, too. The records are locked first, in id order, and then
+-- the playbooks, as everywhere; those that another one marked meanwhile are left out.
+held AS MATERIALIZED (
+  SELECT r.id FROM record r
+  WHERE r.tenant = :tenant AND r.id = ANY(ARRAY(SELECT unnest(due.nodes) FROM due)) AND r.state <= 2 AND r.lesson_key IS NOT NULL
+    AND (CAST(:only AS uuid[]) IS NULL OR r.id = ANY(CAST(:only AS uuid[])))
     AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+  ORDER BY r.id FOR KEY SHARE OF r
+), opened AS MATERIALIZED (
+  SELECT p.id, p.at, p.roots, p.nodes FROM retrieval p
+  WHERE p.tenant = :tenant AND p.id = ANY(ARRAY(SELECT due.id FROM due)) AND p.outcome IS NULL AND (SELECT count(*) FROM held) >= 0
+  ORDER BY p.id FOR UPDATE OF p
 ), counted AS MATERIALIZED (
-  SELECT u.id FROM lesson_use u JOIN listed ON listed.id = u.id WHERE u.tenant = :tenant
-  ORDER BY u.id FOR UPDATE OF u
+  SELECT held.id, CASE WHEN bool_or(held.id = ANY(opened.roots)) THEN 0 ELSE 1 END AS more, max(opened.at) AS at
+  FROM opened, unnest(opened.nodes) AS one(id) JOIN held ON held.id = one.id GROUP BY held.id
 ), credited AS (
-  UPDATE lesson_use u SET helpful = u.helpful + 1 FROM counted WHERE u.tenant = :tenant AND u.id = counted.id
+  INSERT INTO lesson_use AS u (tenant, id, retrievals, helpful, retrieved_at)
+  SELECT CAST(:tenant AS bigint), id, 1, 1, at FROM counted ORDER BY id
+  ON CONFLICT (tenant, id) DO UPDATE SET helpful = u.helpful + 1,
+    retrievals = u.retrievals + (SELECT counted.more FROM counted WHERE counted.id = u.id),
+    retrieved_at = greatest(u.retrieved_at, excluded.retrieved_at)
   RETURNING u.id
 ), marked AS (
   UPDATE retrieval r SET outcome = 1, reported_at = :at, report_hash = ''::bytea, sequence = pg_current_xact_id(),
-    credited = ARRAY(SELECT one.id FROM unnest(due.nodes) AS one(id) JOIN counted ON counted.id = one.id), penalized = '{}'
-  FROM due WHERE r.tenant = :tenant AND r.id = due.id
+    credited = ARRAY(SELECT one.id FROM unnest(opened.nodes) AS one(id) JOIN held ON held.id = one.id), penalized = '{}'
+  FROM opened WHERE r.tenant = :tenant AND r.id = opened.id
 )
 SELECT id FROM credited ORDER BY id
 

@@ -304,7 +304,7 @@ ORDER BY r.position
 ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHING RETURNING id
 
 -- update_record --
--- Update a record after copying its present version to the history, and return the new row_version.
+-- Update a record after copying its present version to the history, and return its new row_version and trust.
 -- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
 -- The sensitivity never falls, on which hints at relations rely.
 -- If the record has other terms or another sensitivity now, both are logged for the statistics of word search. A change
@@ -365,4 +365,4 @@ WITH before AS (
   DELETE FROM embedding
   WHERE (CAST(:text AS text) IS NOT NULL OR CAST(:sealed AS bytea) IS NOT NULL) AND tenant = :tenant AND id = :id
 )
-SELECT row_version FROM after
+SELECT after.row_version, after.scope, after.sensitivity, before.sensitivity AS was_sensitivity FROM before, after

@@ -35,8 +35,8 @@ class StoredReport:
 class RetrievalEntry:
     """An entry of the log: when a retrieval was answered, the records that it returned, and its report, if it has one.
 
-    Records that were deleted since are missing. `composed` is the id of the composed plan that it returned, and its
-    `plan_id`.
+    Records that were deleted since are missing. `is_playbook` is whether they are the lessons of a playbook. `composed`
+    is the id of the composed plan that it returned, and its `plan_id`.
     """
 
     id: UUID
@@ -44,6 +44,7 @@ class RetrievalEntry:
     nodes: tuple[UUID, ...]
     composed: tuple[UUID, str] | None
     report: StoredReport | None
+    is_playbook: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,14 @@ async def fetch_retrieval(connection: AsyncConnection, caller: Caller, id_: UUID
         return None
     row = rows[0]
     composed = None if row["composed_id"] is None else (row["composed_id"], row["composed"])
-    return RetrievalEntry(id=row["id"], at=row["at"], nodes=tuple(row["nodes"]), composed=composed, report=_report(row))
+    return RetrievalEntry(
+        id=row["id"],
+        at=row["at"],
+        nodes=tuple(row["nodes"]),
+        composed=composed,
+        report=_report(row),
+        is_playbook=row["is_playbook"],
+    )
 
 
 async def find_composed(connection: AsyncConnection, caller: Caller, id_: UUID) -> str | None:

@@ -9,7 +9,7 @@ ON CONFLICT (tenant) DO UPDATE SET successes = u.successes + excluded.successes,
 
 -- fetch_retrieval --
 -- Fetch a retrieval of one actor, and what was reported of it.
-SELECT id, at, nodes, composed_id, composed, outcome, reported_at, report_hash, credited, penalized, sequence::text AS sequence
+SELECT id, at, is_playbook, nodes, composed_id, composed, outcome, reported_at, report_hash, credited, penalized, sequence::text AS sequence
 FROM retrieval WHERE tenant = :tenant AND id = :id AND actor = :actor
 
 -- find_composed_plan --

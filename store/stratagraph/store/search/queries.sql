@@ -153,8 +153,8 @@ INSERT INTO word_change (tenant, record, scope, sensitivity, step, terms)
 
 -- log_retrievals --
 -- Insert retrievals of one caller into the log, without the records that were deleted since.
--- An entry that is there already was written by an attempt whose answer was lost. The lessons of playbooks are counted,
--- in id order, as everywhere.
+-- An entry that is there already was written by an attempt whose answer was lost. The lessons that playbooks have as
+-- roots are counted, in id order, as everywhere.
 WITH logged AS (
 INSERT INTO retrieval (tenant, id, actor, at, is_playbook, composed_id, composed, composed_parts, roots, nodes)
 SELECT CAST(:tenant AS bigint), entry.id, CAST(:actor AS text), entry.at, entry.is_playbook, entry.composed_id,
@@ -167,10 +167,10 @@ FROM unnest(CAST(:ids AS uuid[]), CAST(:instants AS timestamptz[]), CAST(:playbo
   CAST(:composed_ids AS uuid[]), CAST(:composed AS text[]), CAST(:parts AS text[]), CAST(:roots AS text[]), CAST(:nodes AS text[]))
   AS entry(id, at, is_playbook, composed_id, composed, parts, roots, nodes)
 ON CONFLICT (tenant, id) DO NOTHING
-RETURNING at, is_playbook, nodes
+RETURNING at, is_playbook, roots
 ), told AS MATERIALIZED (
   SELECT one.id, count(*) AS times, max(logged.at) AS at
-  FROM logged, unnest(logged.nodes) AS one(id) WHERE logged.is_playbook GROUP BY one.id
+  FROM logged, unnest(logged.roots) AS one(id) WHERE logged.is_playbook GROUP BY one.id
 ), held AS MATERIALIZED (  -- until the end, so that none is deleted before its count is inserted
   SELECT r.id, told.times, told.at FROM told JOIN record r ON r.tenant = :tenant AND r.id = told.id
   ORDER BY r.id FOR KEY SHARE OF r

@@ -32,8 +32,9 @@ _log = structlog.get_logger(__name__)
 class LoggedRetrieval:
     """One entry of the log. Only ids are stored, not the query.
 
-    The records of a playbook are lessons; that they were told is counted when the entry is written. `composed` is the
-    id of a composed plan that was returned, and its `plan_id`, and `parts` are the records that it was composed of.
+    The records of a playbook are lessons; for those among its `roots`, a retrieval is counted when the entry is
+    written. `composed` is the id of a composed plan that was returned, and its `plan_id`, and `parts` are the records
+    that it was composed of.
     """
 
     id: UUID

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.queries import fetch_tuples, sending
+from stratagraph.store.traversal.hop_types import HopTypes
 
 FAN_OUT = 100  # edges followed per record and direction
 FRONTIER = 500  # records expanded in one statement
@@ -112,10 +113,13 @@ async def neighbourhood(
     scores: Mapping[UUID, float],
     at: datetime,
     history: bool = False,
+    hop_types: HopTypes | None = None,
 ) -> Neighbourhood:
     """Expand `roots` in both directions, taking edges by weight, then by the score of the far record, then by id.
 
-    Only facts that hold at `at` are reached, unless `history` is asked for. Redacted records are added last, in the
+    Only facts that hold at `at` are reached, unless `history` is asked for. With `hop_types`, edges are followed at
+    each hop to records of its types only, and never to one that is more than one hop nearer to the roots than `near`:
+    with that edge, `near` would be nearer than its type allows. Redacted records are added last, in the
     order in which they were reached, as far as the limits leave room: they never take the place of other records.
     The search ends after the level in which a limit excluded an edge, since every further edge would be excluded too.
     """
@@ -127,6 +131,9 @@ async def neighbourhood(
             break
         level = await _level(engine, caller, frontier, at, history)
         found.hubs.extend(_hubs(level))
+        if hop_types is not None:
+            wanted = await hop_types.among({edge.far for edge in level}, hop)
+            level = [edge for edge in level if edge.far in wanted and found.hops.get(edge.far, hop) >= hop - 2]
         level.sort(key=lambda edge: (-edge.weight, -scores.get(edge.far, 0.0), edge.far.int, edge.id.int))
         frontier = []
         for edge in level:

@@ -211,6 +211,13 @@ ORDER BY e.weight DESC, e.id LIMIT :most
 -- Fragment: whether the target of `e` may hold at :at, by the hint of the relation: an expired one does not.
 (e.target_until IS NULL OR e.target_until > CAST(:at AS timestamptz))
 
+-- fetch_types --
+-- Fetch the types of those of the given records that the caller may see, in full or redacted.
+-- Prepared: each record is a look-up.
+SELECT h.id, h.type FROM unnest((SELECT CAST(:ids AS uuid[]))) AS asked(id)
+  CROSS JOIN LATERAL (SELECT * FROM record_head h WHERE h.tenant = :tenant AND h.id = asked.id LIMIT 1) h
+WHERE (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling + 1
+
 -- fetch_links_at --
 -- Fetch the heaviest links of each frontier record, per direction, to records that were current as of :at, or that are
 -- current and held at :valid_at: the latter without :is_past. As fetch_links otherwise; the caller must be able to read

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.error_values import json_type, shown
-from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.errors import InvalidInput, Problem
 from stratagraph.store.model.payloads.base import Payload, dump
 from stratagraph.store.model.payloads.competence import CompetencePayload
 from stratagraph.store.model.payloads.entity import EntityPayload
@@ -21,6 +21,7 @@ from stratagraph.store.model.payloads.episodic import EpisodicPayload
 from stratagraph.store.model.payloads.plan_graph import PlanGraphPayload
 from stratagraph.store.model.payloads.semantic import SemanticPayload
 from stratagraph.store.model.payloads.working import WorkingPayload, WorkingUpdate
+from stratagraph.store.model.problems import MAX_PROBLEMS
 
 PAYLOADS: dict[MemoryType, type[Payload]] = {
     MemoryType.EPISODIC: EpisodicPayload,
@@ -63,14 +64,19 @@ def _parse(schema: type[Payload], memory_type: MemoryType, value: Any, path: lis
 
 
 def invalid(error: ValidationError, path: list[str]) -> InvalidInput:
-    """Return one InvalidInput for all errors that pydantic found. Its path is that of the first."""
+    """Return one InvalidInput for all errors that pydantic found, its problems. Its path is that of the first."""
     found = [
         ([*path, *(str(step) for step in item["loc"])], _problem(item))
         for item in error.errors(include_url=False, include_context=False)
     ]
     message = "; ".join(f"{'.'.join(field)}: {problem}" for field, problem in found[:10])
     more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
-    return InvalidInput(message + more, path=found[0][0])
+    made = InvalidInput(message + more, path=found[0][0])
+    made.problems = [
+        Problem(code=made.code, message=f"{'.'.join(field)}: {problem}", path=tuple(field))
+        for field, problem in found[:MAX_PROBLEMS]
+    ]
+    return made
 
 
 def _problem(item: ErrorDetails) -> str:

@@ -4,37 +4,45 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from stratagraph.store.model.payloads.base import Count, Instant, Latency, Name, Part, Payload, Share
 
 
 class Trigger(Part):
-    signal: Name
-    conditions: dict[str, Any] | None = None
+    signal: Name = Field(description="Words of the situation in which the skill applies.")
+    conditions: dict[str, Any] | None = Field(
+        default=None, description="Conditions under which it applies, as {key: value or [values]}."
+    )
 
 
 class RecipeStep(Part):
-    step: Name
-    tool: str | None = None
-    args_schema: dict[str, Any] | None = None
-    validation: str | None = None
+    step: Name = Field(description="What to do.")
+    tool: str | None = Field(default=None, description="Tool that the step uses.")
+    args_schema: dict[str, Any] | None = Field(default=None, description="JSON Schema of the tool's arguments.")
+    validation: str | None = Field(default=None, description="How to tell that the step worked.")
 
 
 class Performance(Part):
-    success_count: Count | None = None
-    failure_count: Count | None = None
-    success_rate: Share | None = None
-    avg_latency_ms: Latency | None = None
-    last_used_at: Instant | None = None
+    success_count: Count | None = Field(default=None, description="Number of executions that succeeded, from 0.")
+    failure_count: Count | None = Field(default=None, description="Number of executions that failed, from 0.")
+    success_rate: Share | None = Field(default=None, description="Share of executions that succeeded, from 0 to 1.")
+    avg_latency_ms: Latency | None = Field(default=None, description="Mean duration in milliseconds.")
+    last_used_at: Instant | None = Field(default=None, description="Instant of the last execution.")
 
 
 class CompetencePayload(Payload):
     kind: Literal["competence"]
-    skill_name: Name
-    triggers: list[Trigger]
-    recipe: list[RecipeStep]
-    required_tools: list[str] | None = None
-    failure_modes: list[str] | None = None
-    fallbacks: list[str] | None = None
-    performance: Performance | None = None
-    version: str | None = None
-    lesson: dict[str, Any] | None = None
+    skill_name: Name = Field(description="Name of the skill; its versions share it.")
+    triggers: list[Trigger] = Field(description="When the skill applies.")
+    recipe: list[RecipeStep] = Field(description="The steps, in order.")
+    required_tools: list[str] | None = Field(
+        default=None, description="Tools that it needs, beside those of its steps."
+    )
+    failure_modes: list[str] | None = Field(default=None, description="How it is known to fail.")
+    fallbacks: list[str] | None = Field(default=None, description="What to do where it fails.")
+    performance: Performance | None = Field(default=None, description="Statistics of its executions.")
+    version: str | None = Field(default=None, description="Label of the version.")
+    lesson: dict[str, Any] | None = Field(
+        default=None, description="What was learned from a mistake; makes the skill a lesson."
+    )

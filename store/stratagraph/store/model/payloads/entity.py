@@ -6,7 +6,7 @@ Service, Database, Tool, Task, Incident, Document, URL, Concept, Event, Other.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,21 +17,30 @@ NAMING = ("kind", "canonical_name", "primary_type", "types", "aliases", "identif
 
 
 class Alias(Part):
-    value: Name
-    kind: str | None = None
-    locale: str | None = None
+    value: Name = Field(description="The other name.")
+    kind: str | None = Field(default=None, description="Kind of the name, such as nickname.")
+    locale: str | None = Field(default=None, description="Language of the name, such as de.")
 
 
 class Identifier(Part):
-    namespace: Name
-    value: Name
+    namespace: Name = Field(description="Where the identifier is unique, such as email.")
+    value: Name = Field(description="The identifier itself.")
 
 
 class EntityPayload(Payload):
+    NULLABLE: ClassVar[tuple[str, ...]] = (
+        "primary_type",
+        "types",
+        "aliases",
+        "identifiers",
+        "summary",
+    )  # of a revision
     kind: Literal["entity"]
-    canonical_name: Name
-    primary_type: str | None = Field(default=None, min_length=1, max_length=64)
-    types: list[str] | None = None
-    aliases: list[Alias] | None = None
-    identifiers: list[Identifier] | None = None
-    summary: str | None = None
+    canonical_name: Name = Field(description="The name by which it is shown.")
+    primary_type: str | None = Field(
+        default=None, min_length=1, max_length=64, description="Its type, such as Person; the list is open."
+    )
+    types: list[str] | None = Field(default=None, description="Further types.")
+    aliases: list[Alias] | None = Field(default=None, description="Other names.")
+    identifiers: list[Identifier] | None = Field(default=None, description="Identifiers, each unique in its namespace.")
+    summary: str | None = Field(default=None, description="What it is, in a sentence.")

@@ -4,46 +4,50 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from stratagraph.store.model.payloads.base import Instant, Name, Part, PartWithNulls, Payload
 
 
 class TimelineEvent(Part):
-    t: Instant
-    event_kind: Name
-    ref: str
-    summary: str | None = None
-    content: dict[str, Any] | None = None  # captured fields other than those above
+    t: Instant = Field(description="Instant of the event.")
+    event_kind: Name = Field(description="Kind of the event, such as tool_output.")
+    ref: str = Field(description="Reference of the event, a record's id or the caller's own; may be empty.")
+    summary: str | None = Field(default=None, description="What happened, in a sentence.")
+    content: dict[str, Any] | None = Field(default=None, description="Captured fields other than those above.")
 
 
 class ToolNode(PartWithNulls):
     NULLABLE: ClassVar[tuple[str, ...]] = ("args", "result")
-    id: Name
-    tool: Name
-    args: Any = None
-    result: Any = None
-    timestamp: Instant | None = None
-    depends_on: list[str] | None = None
+    id: Name = Field(description="Id of the call, unique within the episode.")
+    tool: Name = Field(description="Name of the tool.")
+    args: Any = Field(default=None, description="Arguments of the call; null differs from absent.")
+    result: Any = Field(default=None, description="Result of the call; null differs from absent.")
+    timestamp: Instant | None = Field(default=None, description="Instant of the call.")
+    depends_on: list[str] | None = Field(default=None, description="Ids of the calls whose results it used.")
 
 
 class EnvironmentSnapshot(Part):
-    os: str | None = None
-    os_version: str | None = None
-    tool_versions: dict[str, str] | None = None
-    working_directory: str | None = None
-    context: dict[str, Any] | None = None
+    os: str | None = Field(default=None, description="Operating system.")
+    os_version: str | None = Field(default=None, description="Version of the operating system.")
+    tool_versions: dict[str, str] | None = Field(default=None, description="Versions of tools, by name.")
+    working_directory: str | None = Field(default=None, description="Directory in which it ran.")
+    context: dict[str, Any] | None = Field(default=None, description="Anything else of the environment.")
 
 
 class EpisodicPayload(Payload):
     kind: Literal["episodic"]
-    timeline: list[TimelineEvent]
-    tool_graph: list[ToolNode] | None = None
-    environment: EnvironmentSnapshot | None = None
-    outcome: Literal["success", "failure", "partial"] | None = None
-    outcome_reason: str | None = None
-    artifacts: list[str] | None = None
-    tool_graph_ref: str | None = None
+    timeline: list[TimelineEvent] = Field(description="The events, in order of time.")
+    tool_graph: list[ToolNode] | None = Field(
+        default=None, description="The tool calls, and which of them depend on which."
+    )
+    environment: EnvironmentSnapshot | None = Field(default=None, description="Where it happened.")
+    outcome: Literal["success", "failure", "partial"] | None = Field(
+        default=None, description="How it ended; absent while that is not known."
+    )
+    outcome_reason: str | None = Field(default=None, description="Why it ended so.")
+    artifacts: list[str] | None = Field(default=None, description="URIs of artifacts that belong to it.")
+    tool_graph_ref: str | None = Field(default=None, description="Reference of a tool graph that is kept elsewhere.")
 
     @field_validator("timeline")
     @classmethod

@@ -15,43 +15,47 @@ COMPOSED_PLAN = "composed:"  # begins the id of a composed plan; its parts follo
 
 
 class StepMetrics(Part):
-    execution_count: Count | None = None
-    failure_count: Count | None = None
+    execution_count: Count | None = Field(default=None, description="Number of executions, from 0.")
+    failure_count: Count | None = Field(default=None, description="Number of executions that failed, from 0.")
 
 
 class PlanNode(Part):
-    id: Name
-    op: Name
-    params: dict[str, Any] | None = None
-    guards: dict[str, Any] | None = None
-    label: str | None = None
-    metrics: StepMetrics | None = None
+    id: Name = Field(description="Id of the step, unique within the plan.")
+    op: Name = Field(description="What the step does; one word names a tool.")
+    params: dict[str, Any] | None = Field(default=None, description="Parameters; tool names the tool.")
+    guards: dict[str, Any] | None = Field(default=None, description="Conditions under which the step is taken.")
+    label: str | None = Field(default=None, description="Caption in a drawing.")
+    metrics: StepMetrics | None = Field(default=None, description="Statistics of the step, computed by the service.")
 
 
 class PlanEdge(Part):
-    source: str = Field(alias="from")
-    target: str = Field(alias="to")
-    kind: Literal["data", "control"]
+    source: str = Field(alias="from", description="Id of the step that comes first.")
+    target: str = Field(alias="to", description="Id of the step that comes after it.")
+    kind: Literal["data", "control"] = Field(
+        description="Whether the later step uses the output of the first, or only waits for it."
+    )
 
 
 class PlanMetrics(Part):
-    avg_latency_ms: Latency | None = None
-    failure_rate: Share | None = None
-    execution_count: Count | None = None
-    last_executed_at: Instant | None = None
+    avg_latency_ms: Latency | None = Field(default=None, description="Mean duration in milliseconds.")
+    failure_rate: Share | None = Field(default=None, description="Share of executions that failed, from 0 to 1.")
+    execution_count: Count | None = Field(default=None, description="Number of executions, from 0.")
+    last_executed_at: Instant | None = Field(default=None, description="Instant of the last execution.")
 
 
 class PlanGraphPayload(Payload):
     kind: Literal["plan_graph"]
-    plan_id: Name
-    version: Name
-    nodes: list[PlanNode]
-    edges: list[PlanEdge]
-    intent: str | None = None
-    constraints: Any = None
-    inputs_schema: dict[str, Any] | None = None
-    outputs_schema: dict[str, Any] | None = None
-    metrics: PlanMetrics | None = None
+    plan_id: Name = Field(description="Name of the plan; its versions share it.")
+    version: Name = Field(description="Label of the version.")
+    nodes: list[PlanNode] = Field(description="The steps; at least one.")
+    edges: list[PlanEdge] = Field(description="Dependencies between steps; they form no cycle.")
+    intent: str | None = Field(default=None, description="What the plan is for.")
+    constraints: Any = Field(
+        default=None, description="Conditions under which the plan applies, as {key: value or [values]}."
+    )
+    inputs_schema: dict[str, Any] | None = Field(default=None, description="JSON Schema of the inputs.")
+    outputs_schema: dict[str, Any] | None = Field(default=None, description="JSON Schema of the outputs.")
+    metrics: PlanMetrics | None = Field(default=None, description="Statistics of its executions.")
 
     @field_validator("nodes")
     @classmethod

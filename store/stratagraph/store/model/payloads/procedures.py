@@ -10,7 +10,7 @@ from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.plan_graph import tool_of_step
 
 # Keys of a payload, and of the entries of its lists, that only learning and reported outcomes write.
-_COMPUTED = {
+COMPUTED = {
     MemoryType.COMPETENCE: {"": ("learned",), "recipe": ("effect", "share", "metrics")},
     MemoryType.PLAN_GRAPH: {
         "": ("learned", "composed", "derived_from"),
@@ -37,13 +37,24 @@ def tools_used(payload: Mapping[str, Any], memory_type: MemoryType) -> list[str]
     return list(dict.fromkeys(tool.strip() for tool in tools if isinstance(tool, str) and tool.strip()))
 
 
+def without_computed(payload: Mapping[str, Any], memory_type: MemoryType) -> dict[str, Any]:
+    """Return the payload without the keys that the service computes, which a caller may not give."""
+    known = dict(payload)
+    for part, keys in COMPUTED.get(memory_type, {}).items():
+        if not part:
+            known = {name: value for name, value in known.items() if name not in keys}
+        elif known.get(part):
+            known[part] = [{name: value for name, value in one.items() if name not in keys} for one in known[part]]
+    return known
+
+
 def refuse_computed(payload: Mapping[str, Any], memory_type: MemoryType, *, path: Sequence[str]) -> None:
     """Raise InvalidInput if a caller's payload of a skill or plan has keys that the service computes.
 
     The `path` of the error begins with `path`, and names the first of them.
     """
     found: list[list[str]] = []
-    for part, keys in _COMPUTED.get(memory_type, {}).items():
+    for part, keys in COMPUTED.get(memory_type, {}).items():
         entries = (
             [([], payload)] if not part else [([part, str(n)], one) for n, one in enumerate(payload.get(part) or ())]
         )

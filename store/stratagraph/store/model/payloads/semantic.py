@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.payloads.base import Instant, Name, Part, Payload
@@ -12,10 +12,16 @@ from stratagraph.store.model.predicates import fact_predicate
 
 
 class Validity(Part):
-    mode: Literal["global", "conditional", "timeboxed"]
-    conditions: dict[str, Any] | None = None
-    start: Instant | None = None
-    end: Instant | None = None
+    mode: Literal["global", "conditional", "timeboxed"] = Field(
+        description="Whether the fact always holds, under conditions, or in a time."
+    )
+    conditions: dict[str, Any] | None = Field(
+        default=None, description="Conditions under which it holds, as {key: value or [values]}."
+    )
+    start: Instant | None = Field(default=None, description="Instant from which it holds; absent for no bound.")
+    end: Instant | None = Field(
+        default=None, description="Instant before which it holds, later than start; absent for no bound."
+    )
 
     @model_validator(mode="after")
     def mode_fits(self) -> Self:
@@ -35,20 +41,27 @@ class Validity(Part):
 
 
 class Revision(Part):
-    supersedes: str | None = None
-    superseded_by: str | None = None
-    status: Literal["active", "contested", "retracted"] | None = None
+    supersedes: str | None = Field(default=None, description="Id of the record whose place it took.")
+    superseded_by: str | None = Field(default=None, description="Id of the record that took its place.")
+    status: Literal["active", "contested", "retracted"] | None = Field(
+        default=None, description="State of the fact; absent of a superseded one."
+    )
 
 
 class SemanticPayload(Payload):
     kind: Literal["semantic"]
-    subject: Name
-    predicate: Name
-    object: JsonValue
-    validity: Validity
-    evidence: list[dict[str, Any]] | None = None
-    revision_policy: Literal["replace", "fork", "contest"] | None = None
-    revision: Revision | None = None
+    subject: Name = Field(description="Whom or what the fact is about.")
+    predicate: Name = Field(description="What is said, such as works_at.")
+    object: JsonValue = Field(description="The value, any JSON value but null; a text may name an entity.")
+    validity: Validity = Field(description="When, or under which conditions, the fact holds.")
+    evidence: list[dict[str, Any]] | None = Field(
+        default=None, description="Its sources, each {kind, ref, timestamp?} or {source_type, source_id, timestamp?}."
+    )
+    revision_policy: Literal["replace", "fork", "contest"] | None = Field(
+        default=None,
+        description="What becomes of facts that contradict it: they are replaced, none may, or both are in dispute.",
+    )
+    revision: Revision | None = Field(default=None, description="Rendered from the state of the record; not an input.")
 
     @field_validator("predicate")
     @classmethod

@@ -31,7 +31,7 @@ sync_log = Table(
     Column("seq", BigInteger, Identity(always=True), nullable=False),
     Column("day", Date, nullable=False, server_default=text("CURRENT_DATE")),
     Column("tenant", BigInteger, nullable=False),
-    Column("kind", SmallInteger, nullable=False, comment="1 record, 2 relation"),
+    Column("kind", SmallInteger, nullable=False, comment="1 record, 2 relation, 3 run of learning"),
     Column("id", Uuid, nullable=False),
     Column("version", BigInteger, nullable=False, comment="the row_version written"),
     Column("op", CHAR(1), nullable=False, comment="U upsert, D delete, R repair"),
@@ -41,8 +41,18 @@ sync_log = Table(
         server_default=func.now(),
         comment="when the writer's transaction began; null for a change that an earlier release wrote",
     ),
+    # By these, a reader of changes knows who could see what is no longer there.
+    Column("scope", Integer, comment="of a record that was deleted or raised, and of a run; null otherwise"),
+    Column(
+        "sensitivity",
+        SmallInteger,
+        comment="that a deleted or raised record had before, and of a run; null otherwise",
+    ),
+    Column("raised_to", SmallInteger, comment="the sensitivity that the change gave a record; null if it gave none"),
+    Column("source", Uuid, comment="of an open relation that was deleted; null otherwise"),
+    Column("target", Uuid, comment="of an open relation that was deleted; null otherwise"),
     PrimaryKeyConstraint("shard", "xid", "seq", "day"),
-    CheckConstraint("kind IN (1, 2)", name="kind"),
+    CheckConstraint("kind BETWEEN 1 AND 3", name="kind"),
     CheckConstraint("op IN ('U', 'D', 'R')", name="op"),
     postgresql_partition_by="RANGE (day)",
 )

@@ -1,0 +1,99 @@
+"""The warnings of a capture: what its caller gave that is not read, or not used. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stratagraph.memory.capture.draft import Draft, MentionResult
+from stratagraph.memory.capture.interpret import MAX_LABELS
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.lessons.merging import claims_of
+from stratagraph.memory.requests.contents import CaptureContext, form_of
+from stratagraph.memory.requests.keys import misspelt_keys, unread_keys
+from stratagraph.memory.requests.warnings import RequestWarning, WarningCode, warning
+from stratagraph.memory.secrets.masking import holds_mask
+from stratagraph.store.artifacts.objects import hash_in
+from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.enums import Access, MemoryType
+from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.records.name_index import MentionOutcome
+
+_RENDERED: tuple[object, ...] = (
+    {},
+    None,
+    {"status": "active"},
+)  # values of `revision` that say nothing else than the record's state
+
+
+def key_warnings(request: CaptureRequest) -> list[RequestWarning]:
+    """Return the warnings about unknown keys of a request. Raises InvalidInput for known ones in another spelling."""
+    form = form_of(request.source_kind, request.proposed_type)
+    found = misspelt_keys(form, request.content, path=("content",))
+    misspelt_keys(CaptureContext, request.context, path=("context",))
+    return [*found, *unread_keys(CaptureContext, request.context, path=("context",))]
+
+
+def unused_values(draft: Draft, request: CaptureRequest) -> list[RequestWarning]:
+    """Return the warnings about values of a request that its draft, once it is interpreted, does not use."""
+    context = request.context or {}
+    found = []
+    for index, value in enumerate(context.get("artifacts") or ()):
+        if hash_in(value) is None:
+            problem = "is not the sha256:… URI of an artifact, and links none; send its bytes with PUT /artifacts first"
+            found.append(warning(WarningCode.VALUE_NOT_USED, ("context", "artifacts", str(index)), problem))
+    labels = context.get("labels") or ()
+    if len(labels) > MAX_LABELS:
+        problem = f"{len(labels)} labels, of which the first {MAX_LABELS} are kept; give fewer"
+        found.append(warning(WarningCode.VALUE_NOT_USED, ("context", "labels"), problem))
+    if draft.type is MemoryType.SEMANTIC and request.content.get("revision") not in _RENDERED:
+        problem = "is not stored, since it follows from the record's state; use supersede, contest or retract"
+        found.append(warning(WarningCode.VALUE_NOT_USED, ("content", "revision"), problem))
+    if draft.depends_on and draft.thread is None:
+        problem = "relates nothing without a thread_id, since calls are those of a thread; name the thread"
+        found.append(warning(WarningCode.CALL_NOT_FOUND, ("content", "depends_on"), problem))
+    return [*found, *_masked(draft)]
+
+
+def _masked(draft: Draft) -> list[RequestWarning]:
+    if draft.secrets is None:
+        return []
+    kept = (
+        f"the payload keeps them, sealed, and the record's sensitivity is raised to {draft.sensitivity.label}"
+        if draft.secrets["lifted"]
+        else "where the record is not sealed, its payload has none of them"
+    )
+    problem = f"has {draft.secrets['masked']} secrets, such as a token or a password, which are masked; {kept}"
+    found = [warning(WarningCode.SECRET_MASKED, ("content",), problem)]
+    mentions = (draft.request.context or {}).get("mentions") or ()
+    for index, mention in enumerate(mentions):
+        if holds_mask(mention["name"] if isinstance(mention, dict) else mention):
+            problem = "holds a secret, so that it is linked to no entity; give a name without it"
+            found.append(warning(WarningCode.MENTION_NOT_LINKED, ("context", "mentions", str(index)), problem))
+    return found
+
+
+def unused_claims(draft: Draft, trust: Trust) -> list[RequestWarning]:
+    """Return the warnings about what a captured lesson says of its use, which takes access admin to say."""
+    if draft.type is not MemoryType.COMPETENCE or trust.access >= Access.ADMIN:
+        return []
+    problem = "is left out, since it takes access admin to state it; the service counts, and verifyLesson verifies"
+    return [
+        warning(WarningCode.VALUE_NOT_USED, ("content", "lesson", name), problem) for name in claims_of(draft.payload)
+    ]
+
+
+def ambiguous_names(draft: Draft, results: Sequence[MentionResult]) -> list[RequestWarning]:
+    """Return the warnings about names that are linked to no entity because they may mean several."""
+    mentions = (draft.request.context or {}).get("mentions") or ()
+    listed = [normalised_name(one["name"] if isinstance(one, dict) else one) for one in mentions]
+    found = []
+    for result in results:
+        if result.outcome is MentionOutcome.AMBIGUOUS and draft.type is not MemoryType.ENTITY:
+            name = normalised_name(result.name)
+            path = ("context", "mentions", str(listed.index(name))) if name in listed else ("content",)
+            problem = (
+                f"the name {shown(result.name)} may mean several entities, and is linked to none; add an identifier"
+            )
+            found.append(warning(WarningCode.MENTION_NOT_LINKED, path, problem))
+    return found
