@@ -26,6 +26,7 @@ from stratagraph.store.records.listing import ListOrder
 
 Json = dict[str, Any]
 THREADS = ("t", "w")  # of the steps; the second has a working state
+FEW = 4  # fields of a type that is selected without a fragment, of which a document has a limited number
 EXEMPT = {"health", "changes"}  # of the service, not of the memories; followed in test_changes.py
 # Questions that follow relations, so that the mirror may answer them.
 GRAPH = ("retrieveGraph", "explainPath", "impact", "relatedEntities", "expand")
@@ -64,6 +65,8 @@ def _selection(type_: GraphQLNamedType, fragments: dict[str, str]) -> str:
         return f"{{ __typename {spreads} }}"
     if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
         return ""
+    if len(type_.fields) <= FEW and all(is_leaf_type(get_named_type(one.type)) for one in type_.fields.values()):
+        return f"{{ {' '.join(type_.fields)} }}"
     if fragments.get(type_.name) == "":  # within itself: its leaves only
         leaves = [name for name, field in type_.fields.items() if is_leaf_type(get_named_type(field.type))]
         return f"{{ {' '.join(name for name in leaves if not type_.fields[name].args)} }}"
