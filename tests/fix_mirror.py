@@ -19,7 +19,7 @@ from stratagraph.graph_sync.differences import Difference
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncResult, SyncWorker
 from stratagraph.memory.capture.answers import Captured
-from stratagraph.store.feed.changes import Change, Kind, append_changes
+from stratagraph.store.feed.changes import ROWS, Change, Kind, append_changes
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.mirror.generations import GenerationNumbers
 from stratagraph.store.mirror.source import MirrorSource
@@ -164,7 +164,7 @@ class MirroredMemory:
     async def late_batches(self) -> list[MirrorBatch]:
         """Return the batches that a worker would write now, to be written later by `write_late`."""
         generation = (await self.checkpoint()).generation
-        return [await self.batch(kind, generation) for kind in Kind]
+        return [await self.batch(kind, generation) for kind in ROWS]
 
     async def write_late(
         self, batches: Sequence[MirrorBatch], generation: int, checkpoint: Checkpoint | None = None

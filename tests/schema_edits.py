@@ -211,13 +211,13 @@ class Edited:
 
     def add_required_argument(self) -> str:
         _, where, _, item = self._item(*FIELDS)
-        item.arguments["addedLater"] = Item("Int!")
-        return f"{where}(addedLater:)"
+        item.arguments["addedItem"] = Item("Int!")
+        return f"{where}(addedItem:)"
 
     def add_required_input(self) -> str:
         name = self._type(lambda one: one.keyword == "input" and not one.one_of)
-        self.types[name].items["addedLater"] = Item("[String!]!")
-        return f"{name}.addedLater"
+        self.types[name].items["addedItem"] = Item("[String!]!")
+        return f"{name}.addedItem"
 
     def take_exactly_one(self) -> str:
         name = self._type(lambda one: one.keyword == "input" and not one.one_of)
@@ -244,23 +244,23 @@ class Edited:
 
     def add_field(self) -> str:
         name = self._type(lambda one: one.keyword == "type")
-        self.types[name].items["addedLater"] = Item("Int!")
-        return f"{name}.addedLater"
+        self.types[name].items["addedItem"] = Item("Int!")
+        return f"{name}.addedItem"
 
     def add_optional_argument(self) -> str:
         _, where, _, item = self._item(*FIELDS)
-        item.arguments["addedLater"] = Item("[ID!]")
-        return f"{where}(addedLater:)"
+        item.arguments["addedItem"] = Item("[ID!]")
+        return f"{where}(addedItem:)"
 
     def add_optional_input(self) -> str:
         name = self._type(lambda one: one.keyword == "input")
-        self.types[name].items["addedLater"] = Item("Float")
-        return f"{name}.addedLater"
+        self.types[name].items["addedItem"] = Item("Float")
+        return f"{name}.addedItem"
 
     def add_value(self) -> str:
         name = self._type(lambda one: one.keyword == "enum")
-        self.types[name].items["ADDED_LATER"] = Item()
-        return f"{name}.ADDED_LATER"
+        self.types[name].items["EXTRA"] = Item()
+        return f"{name}.EXTRA"
 
     def promise_value(self) -> str:
         _, where, _, item = self._item("type", accepts=lambda one: one.may_be_null)

@@ -16,6 +16,7 @@ from fix_live import (
     CHANGED,
     PAGE,
     PROTOCOL,
+    Stream,
     note,
     peers,
     position_of,
@@ -33,7 +34,7 @@ QUICK = json.dumps(
     {
         f"{LIVE}.event_stream:HEARTBEAT_S": 0.2,
         f"{LIVE}.socket:HEARTBEAT_S": 0.2,
-        f"{LIVE}.socket:INIT_S": 0.5,
+        f"{LIVE}.socket:INIT_S": 5.0,
         f"{LIVE}.sessions:RECHECK_S": 0.3,
         f"{LIVE}.socket:MAX_OPERATIONS": 3,
     }
@@ -181,8 +182,13 @@ async def test_a_filter_leaves_out_and_adds_nothing(client: Client) -> None:
 
 async def test_connections_that_break_the_protocol_are_closed(quick: Service) -> None:
     assert quick.url is not None
-    async with socket(quick.url) as ws:
-        assert (await ws.closed())[0] == 4408  # no connection_init in time
+    async with socket(quick.url) as silent:
+        await check_closings(quick.url)
+        assert (await silent.closed())[0] == 4408  # no connection_init in time
+
+
+async def check_closings(url: str) -> None:
+    """Break the protocol in all other ways."""
     wrong: list[tuple[list[dict[str, Any]], int]] = [
         ([{"type": "subscribe", "id": "1", "payload": {"query": "{ health { ok } }"}}], 4401),
         ([{"type": "connection_init"}, {"type": "connection_init"}], 4429),
@@ -193,16 +199,16 @@ async def test_connections_that_break_the_protocol_are_closed(quick: Service) ->
         (2 * [{"type": "subscribe", "id": "1", "payload": {"query": CHANGED}}], 4409),
     ]
     for messages, code in wrong:
-        async with socket(quick.url) as ws:
+        async with socket(url) as ws:
             if code == 4409:
                 await ws.begin()
             for message in messages:
                 await ws.send(**message)
             assert (await ws.closed())[0] == code, messages
-    async with socket(quick.url) as ws:
+    async with socket(url) as ws:
         await ws.connection.send(b'{"type":"connection_init"}')
         assert (await ws.closed())[0] == 4400
-    async with socket(quick.url, subprotocols=["graphql-ws"]) as ws:
+    async with socket(url, subprotocols=["graphql-ws"]) as ws:
         assert (await ws.closed())[0] == 4406
     refused_options: list[dict[str, Any]] = [
         {"origin": "http://evil.example"},
@@ -210,10 +216,10 @@ async def test_connections_that_break_the_protocol_are_closed(quick: Service) ->
     ]
     for options in refused_options:
         with pytest.raises(InvalidStatus) as refused:
-            async with socket(quick.url, **options):
+            async with socket(url, **options):
                 pass
         assert refused.value.response.status_code == 403
-    async with socket(quick.url, origin=quick.url, subprotocols=[PROTOCOL]) as ws:
+    async with socket(url, origin=url, subprotocols=[PROTOCOL]) as ws:
         await ws.begin()
         for number in range(4):
             await ws.subscribe(str(number))
@@ -233,7 +239,9 @@ async def test_silence_has_heartbeats_with_the_position(quick: Service) -> None:
         for _ in range(4):
             event = await sse.event()
             assert event is not None
-            assert event.name == ""
+            assert (event.name, event.data) == ("", None)
+        assert event is not None
+        silent = event.id
         while True:
             ping = json.loads(await ws.connection.recv())
             assert ping["type"] == "ping"
@@ -242,8 +250,9 @@ async def test_silence_has_heartbeats_with_the_position(quick: Service) -> None:
     async with httpx.AsyncClient() as http:
         client = Client(http, quick.url)
         id_ = await note(client, "after the ping")
-        page = (await client.data(PAGE, after=ping["payload"]["positions"]["one"], first=5))["changes"]["nodes"]
-        assert [one["recordId"] for one in page] == [id_]
+        for position in (ping["payload"]["positions"]["one"], silent):
+            page = (await client.data(PAGE, after=position, first=5))["changes"]["nodes"]
+            assert [one["recordId"] for one in page] == [id_]
 
 
 async def test_a_revoked_key_ends_its_streams_and_others_go_on(database_url: str, tmp_path: Path) -> None:
@@ -358,8 +367,17 @@ async def test_every_process_sends_what_another_one_wrote_and_kills_lose_nothing
 
 
 @pytest.mark.parametrize("kind", ["ws", "sse"])
-async def test_clients_of_npm_follow_changes(client: Client, peers: Path, kind: str) -> None:
-    begin = await position_of(client)
+async def test_clients_of_npm_follow_changes(quick: Service, peers: Path, kind: str) -> None:
+    assert quick.url is not None
+    async with httpx.AsyncClient(timeout=30) as http:
+        client = Client(http, quick.url)
+        begin = await position_of(client)
+        async with stream(quick.url, after=begin) as beating:
+            await check_peer(client, peers, kind, begin, beating)
+
+
+async def check_peer(client: Client, peers: Path, kind: str, begin: str, beating: Stream) -> None:
+    """Have a client follow what was written, heartbeats, and what is written then."""
     ids = [await note(client, f"note {number}") for number in range(3)]
     process = await asyncio.create_subprocess_exec(
         *("node", "follow.mjs", kind, f"{client.url}/graphql", "", begin, "4"),
@@ -370,6 +388,10 @@ async def test_clients_of_npm_follow_changes(client: Client, peers: Path, kind: 
     assert process.stdout is not None
     async with asyncio.timeout(60):
         lines = [await process.stdout.readline() for _ in ids]
+        while (await beating.change())["recordId"] != ids[-1]:
+            pass
+        for _ in range(3):
+            await beating.event()
         ids.append(await note(client, "while it listens"))
         out, err = await process.communicate()
     results = [json.loads(line) for line in [*lines, *out.splitlines()]]

@@ -17,12 +17,16 @@ from graphql import (
     GraphQLUnionType,
     get_named_type,
     is_leaf_type,
+    is_required_argument,
 )
 from noninterference.steps import LEVELS, NAMES, OPS, WORDS, Sight
 
 from stratagraph.graphql.schema import build_schema
+from stratagraph.store.records.listing import ListOrder
 
 Json = dict[str, Any]
+THREADS = ("t", "w")  # of the steps; the second has a working state
+FEW = 4  # fields of a type that is selected without a fragment, of which a document has a limited number
 EXEMPT = {"health", "changes"}  # of the service, not of the memories; followed in test_changes.py
 # Questions that follow relations, so that the mirror may answer them.
 GRAPH = ("retrieveGraph", "explainPath", "impact", "relatedEntities", "expand")
@@ -61,6 +65,8 @@ def _selection(type_: GraphQLNamedType, fragments: dict[str, str]) -> str:
         return f"{{ __typename {spreads} }}"
     if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
         return ""
+    if len(type_.fields) <= FEW and all(is_leaf_type(get_named_type(one.type)) for one in type_.fields.values()):
+        return f"{{ {' '.join(type_.fields)} }}"
     if fragments.get(type_.name) == "":  # within itself: its leaves only
         leaves = [name for name, field in type_.fields.items() if is_leaf_type(get_named_type(field.type))]
         return f"{{ {' '.join(name for name in leaves if not type_.fields[name].args)} }}"
@@ -69,7 +75,7 @@ def _selection(type_: GraphQLNamedType, fragments: dict[str, str]) -> str:
         own = " ".join(
             f"{name} {_selection(get_named_type(field.type), fragments)}"
             for name, field in type_.fields.items()
-            if not field.args
+            if not any(is_required_argument(argument) for argument in field.args.values())
         )
         fragments[type_.name] = f"fragment F{type_.name} on {type_.name} {{ {own} }}"
     return f"{{ ...F{type_.name} }}"
@@ -104,6 +110,38 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
             {"first": 2, "filter": {"types": ["ENTITY"]}},
             {"first": 100, "filter": {"tag": WORDS[0]}},
             *({"first": 100, "filter": {"validAt": at}} for at in past),
+            *_lists(asked, probed, past),
+        ],
+        "slotHistory": [{"id": id_} for id_ in probed[::3]] + [{"id": id_, "asOf": at} for id_ in some for at in past],
+        "thread": [{"id": thread, "asOf": at} for thread in THREADS for at in (None, *past)],
+        "disputes": [{"first": 100}, {"first": 1}],
+        "fading": [
+            {"until": (now + timedelta(days=days)).isoformat(), "first": first}
+            for days in (2, 3_000)
+            for first in (2, 100)
+        ],
+        "planVersions": [{"planId": id_, "asOf": at} for id_ in ("p", probed[-1]) for at in (None, *past)],
+        "recordByHandle": [
+            {"handle": handle, "asOf": at}
+            for handle in (
+                {"plan": {"name": "p"}},
+                {"plan": {"name": "p", "version": "1"}},
+                {"working": "w"},
+                {"ref": "ref-1"},
+            )
+            for at in (None, past[1])
+        ],
+        "entityPage": [
+            {"name": name, "scope": scope, "first": first, "asOf": at}
+            for name in (*NAMES, "Ally")
+            for scope, first, at in ((None, 20, None), (None, 1, None), ("project:a", 20, past[1]))
+        ],
+        "tagsInUse": [{"first": 2}, {"scopes": ["project:b", ""]}],
+        "predicatesInUse": [{"first": 1}, {"first": 100}],
+        "lessonPage": [
+            {"query": query, "first": first, "asOf": at}
+            for query in (None, f"{WORDS[0]} {WORDS[1]} {WORDS[2]}")
+            for first, at in ((1, None), (100, None), (100, past[1]))
         ],
         "entities": [
             {"name": name, "scope": scope, "first": first}
@@ -139,16 +177,58 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
         "revisionRules": [{}],
         "recentFailures": [{}, {"limit": 1}, {"scope": "project:b"}],
         "explainPath": [{"from": start, "to": end, "k": 5, "maxHops": 4} for start, end in pairs]
+        + [{"from": start, "to": end, name: at} for start, end in pairs for at in past for name in ("asOf", "validAt")]
         + [{"from": asked[0], "to": probed[-1], "maxHops": 6}],
-        "impact": [{"id": id_, "hops": hops, "first": 5} for id_ in [*some, *probed[-1:]] for hops in (1, 3)],
-        "plansContaining": [{"ops": list(OPS[:2])}, {"ops": [OPS[0]], "first": 1}],
-        "relatedEntities": [{"id": id_, "first": first} for id_ in [*some, *probed[-1:]] for first in (1, 100)],
+        "impact": [
+            *({"id": id_, "hops": hops, "first": 5} for id_ in [*some, *probed[-1:]] for hops in (1, 3)),
+            *_timed(some, past),
+        ],
+        "plansContaining": [
+            *({"ops": list(OPS[:2])}, {"ops": [OPS[0]], "first": 1}),
+            *({"ops": [OPS[0]], "asOf": at} for at in past),
+        ],
+        "relatedEntities": [
+            *({"id": id_, "first": first} for id_ in [*some, *probed[-1:]] for first in (1, 100)),
+            *_timed(some, past),
+        ],
         "expand": [
-            {"id": id_, "first": first, "loadedIds": loaded}
-            for id_ in [*some, *probed[-1:]]
-            for first, loaded in ((1, []), (100, probed[:3]))
+            *(
+                {"id": id_, "first": first, "loadedIds": loaded}
+                for id_ in [*some, *probed[-1:]]
+                for first, loaded in ((1, []), (100, probed[:3]))
+            ),
+            *_timed(some, past),
         ],
     }
+
+
+def _timed(ids: Sequence[str], past: Sequence[str]) -> list[Json]:
+    """Return questions about records of another time than now."""
+    return [{"id": id_, name: at} for id_ in ids[:2] for at in past[:2] for name in ("asOf", "validAt")]
+
+
+def _lists(asked: Sequence[str], probed: Sequence[str], past: Sequence[str]) -> list[Json]:
+    """Return lists by each field of the filter and each order, short and long ones."""
+    instant = past[1]
+    filters: list[Json] = [
+        {"ids": list(probed)},
+        {"slotOf": asked[0]},
+        {"slotOf": probed[-1]},
+        {"states": ["CONTESTED", "SUPERSEDED", "RETRACTED"]},
+        {"tags": {"any": list(WORDS[:2])}},
+        {"namePrefix": NAMES[0][:2]},
+        {"source": "test"},
+        {"threadId": THREADS[0]},
+        {"subject": NAMES[0]},
+        {"predicate": "lives_in"},
+        {"updatedSince": instant},
+        {"occurred": {"from": past[2], "before": past[0]}},
+        {"confidence": {"least": 0.5}, "salience": {"most": 0.9}},
+    ]
+    listed: list[Json] = [{"first": first, "filter": one} for one in filters for first in (2, 100)]
+    listed += [{"first": first, "order": order.name} for order in ListOrder for first in (3, 100)]
+    listed += [{"first": 3, "order": order.name, "asOf": at} for order in ListOrder for at in past[:2]]
+    return listed
 
 
 def _retrievals(sight: Sight, past: Sequence[str]) -> list[Json]:

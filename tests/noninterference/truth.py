@@ -223,7 +223,11 @@ def _wrong_marks(seen: Seen, answer: Json, *, but: UUID | None = None) -> Iterat
 def without_related(answer: Any) -> Any:
     """Return the answer without the relations and the sources of its records."""
     if isinstance(answer, dict):
-        return {name: without_related(one) for name, one in answer.items() if name not in ("relations", "provenance")}
+        return {
+            name: without_related(one)
+            for name, one in answer.items()
+            if name not in ("relations", "relationPage", "provenance")
+        }
     return [without_related(one) for one in answer] if isinstance(answer, list) else answer
 
 

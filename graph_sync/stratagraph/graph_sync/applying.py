@@ -13,7 +13,7 @@ from neo4j.exceptions import Neo4jError
 from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, GenerationChanged, MirrorBatch, Progress
 from stratagraph.graph_sync.mapping import node, relation, tombstone
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.store.feed.changes import Change, Kind, LoggedChange
+from stratagraph.store.feed.changes import ROWS, Change, Kind, LoggedChange
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.dead_letters import DeadLetters
 from stratagraph.store.mirror.generations import GenerationNumbers, Generations
@@ -109,7 +109,7 @@ class Applier:
             if key not in newest or newest[key].version <= change.version:
                 newest[key] = change
         chosen = list(newest.values())
-        rows = {kind: await self._source.rows(kind, keys_of(chosen, kind)) for kind in Kind}
+        rows = {kind: await self._source.rows(kind, keys_of(chosen, kind)) for kind in ROWS}
         return await self.convert(chosen, rows)
 
     async def convert(

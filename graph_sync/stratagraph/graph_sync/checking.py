@@ -20,7 +20,7 @@ from stratagraph.graph_sync.comparison import ComparedPage, Comparison
 from stratagraph.graph_sync.differences import Difference, Drift, Subject
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import UUID_PATTERN, of_each_type, of_type, statement
-from stratagraph.store.feed.changes import Kind
+from stratagraph.store.feed.changes import ROWS, Kind
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.mirror.scrubs import ScrubPhase
@@ -140,7 +140,7 @@ class Checker:
         """Compare the sums of every bucket, of one tenant or, with None, of all; yield each result."""
         current = tenant if tenant is not None else await self.next_tenant(-1)
         while current is not None:
-            for kind in Kind:
+            for kind in ROWS:
                 after: UUID | None = FIRST_ID
                 while after is not None:
                     checked = await self.check_bucket(kind, current, after)

@@ -10,7 +10,7 @@ from stratagraph.graph_sync.applying import Applier, ChangeBatch
 from stratagraph.graph_sync.batches import Progress
 from stratagraph.graph_sync.checkpoints import LEADER_KEY
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.store.feed.changes import Kind, LoggedChange
+from stratagraph.store.feed.changes import ROWS, Kind, LoggedChange
 from stratagraph.store.mirror.generations import Generation, Generations
 from stratagraph.store.mirror.source import MirrorSource, ScanPosition
 
@@ -51,7 +51,7 @@ class Rebuilder:
         self, generation: Generation, reached: Progress | None
     ) -> AsyncGenerator[tuple[Kind, ChangeBatch, ScanPosition | None]]:
         """Yield page after page; each is read while the one before is being written."""
-        for kind in Kind:
+        for kind in ROWS:
             if reached is not None and kind < reached.kind:
                 continue
             resumed = reached is not None and kind == reached.kind

@@ -20,7 +20,7 @@ After = Annotated[
     str | None, strawberry.argument(description="`pageInfo.endCursor` of the page before; null for the first page.")
 ]
 AsOfInstant = Annotated[
-    datetime | None, strawberry.argument(description="A past instant to show the record as of; null for now.")
+    datetime | None, strawberry.argument(description="A past instant to answer as of; null for now.")
 ]
 ValidAt = Annotated[
     datetime | None,

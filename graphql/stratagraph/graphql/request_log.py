@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import nullcontext
 
 import structlog
 from starlette.datastructures import MutableHeaders
@@ -25,6 +26,8 @@ CLIENT_CLOSED = 499  # status where the client disconnected before the answer
 _PROBES = frozenset(
     {"/livez", "/readyz", "/healthz", "/metrics"}
 )  # asked every few seconds, so logged at the level debug
+_TRACE_HEADERS = {name.encode(): name for name in NAMES}
+_UNTRACED = nullcontext()
 _log = structlog.get_logger(__name__)
 
 
@@ -63,7 +66,7 @@ class RecordRequests:
         ids = {"request_id": record.id} | ({"trace_id": trace_id(trace)} if trace else {})
         with (
             structlog.contextvars.bound_contextvars(**ids),
-            sending(trace),
+            sending(trace) if trace else _UNTRACED,
             self._telemetry.observing(record, trace),
         ):
             try:
@@ -97,5 +100,4 @@ def _write(record: RequestRecord) -> None:
 
 
 def _trace_headers(scope: Scope) -> dict[str, str]:
-    wanted = {name.encode(): name for name in NAMES}
-    return {wanted[name]: value.decode("latin-1") for name, value in scope["headers"] if name in wanted}
+    return {_TRACE_HEADERS[name]: value.decode("latin-1") for name, value in scope["headers"] if name in _TRACE_HEADERS}

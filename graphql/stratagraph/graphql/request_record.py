@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from stratagraph.graphql.web.request_ids import HEADER, new_request_id, request_id_of
@@ -19,6 +18,7 @@ from stratagraph.graphql.web.request_ids import HEADER, new_request_id, request_
 ROUTES = ("/graphql", "/artifacts", "/graphiql", "/livez", "/readyz", "/healthz", "/metrics", "/static", "/")
 OTHER = "other"
 MAX_OPERATION_NAME = 64  # characters of it that are kept
+_ID_HEADER = HEADER.lower().encode()
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _WITH_PATHS = ("/artifacts", "/static")  # routes with paths below them
 
@@ -67,7 +67,8 @@ class RequestRecord:
 def record_of(scope: Scope) -> RequestRecord:
     """Return a new record of the HTTP request of an ASGI scope."""
     method = scope["method"]
-    id_ = request_id_of(Headers(scope=scope).get(HEADER))
+    given = next((value for name, value in scope["headers"] if name == _ID_HEADER), None)
+    id_ = request_id_of(given.decode("latin-1") if given is not None else None)
     return RequestRecord(id=id_, route=_route(scope["path"]), method=method if method in _METHODS else OTHER)
 
 

@@ -20,9 +20,11 @@ from graphql import (
     type_from_ast,
 )
 from strawberry.extensions import SchemaExtension
+from strawberry.schema.schema_converter import GraphQLCoreConverter
+from strawberry.types.base import StrawberryObjectDefinition
 
 from stratagraph.store.model.canonical import has_more_values
-from stratagraph.store.model.errors import LimitExceeded
+from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 
 MAX_LIST = 2_000  # items of one list; the services allow fewer, and their errors say how many
 MAX_ITEMS = 100_000  # items of all lists together; 1,000 captures with 64 tags each have 65,000
@@ -38,7 +40,10 @@ def declared_variables(operation: OperationDefinitionNode, variables: Mapping[st
 
 
 def check_variables(schema: GraphQLSchema, operation: OperationDefinitionNode, variables: Mapping[str, Any]) -> None:
-    """Check the sizes of declared variables. Raises LimitExceeded, which names the list or value that is too large."""
+    """Check the sizes of declared variables, and that of inputs with alternatives exactly one is given.
+
+    Raises LimitExceeded, which names the list or value that is too large, or InvalidInput.
+    """
     bounds = _Bounds()
     for definition in operation.variable_definitions or ():
         name = definition.variable.name.value
@@ -90,11 +95,25 @@ class _Bounds:
         elif isinstance(kind, GraphQLInputObjectType) and isinstance(value, dict):
             if len(value) > len(kind.fields) + _SHOWN:
                 raise _too_large(path, f"the object has {len(value):,} fields, and {kind.name} {len(kind.fields)}")
+            if _is_one_of(kind) and (len(value) != 1 or None in value.values()):
+                raise _not_one(path, value, kind)
             for name, field in kind.fields.items():
                 if name in value:
                     self.check(value[name], field.type, (*path, name))
         elif has_more_values(value, MAX_JSON_VALUES):
             raise _too_large(path, f"has over {MAX_JSON_VALUES:,} values")
+
+
+def _is_one_of(kind: GraphQLInputObjectType) -> bool:
+    """Return whether exactly one field must be given. Strawberry alone knows, and tells it without a path."""
+    definition = kind.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
+    return isinstance(definition, StrawberryObjectDefinition) and definition.is_one_of
+
+
+def _not_one(path: tuple[str, ...], value: Mapping[str, Any], kind: GraphQLInputObjectType) -> InvalidInput:
+    given = "it is null" if len(value) == 1 else f"{len(value)} were given"
+    place = ".".join(path[:_SHOWN])
+    return InvalidInput(f"{place}: give exactly one of {', '.join(kind.fields)}; {given}", path=list(path))
 
 
 def _too_large(path: tuple[str, ...], what: str) -> LimitExceeded:

@@ -22,7 +22,7 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.statements import of_type, statement
 from stratagraph.graph_sync.worker import SyncConfig, mirror_feed
-from stratagraph.store.feed.changes import Change, Kind, append_changes
+from stratagraph.store.feed.changes import ROWS, Change, Kind, append_changes
 from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import MirrorUnavailable
@@ -83,7 +83,7 @@ async def test_captures_of_every_kind_are_mirrored_exactly(mirrored: MirroredMem
     assert {row["time"] for row in fetch_relations} == {"ZONED DATETIME NOT NULL"}
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(ROWS))
 async def test_a_row_that_another_transaction_creates_at_the_same_moment_is_written_and_no_dead_letter(
     mirrored: MirroredMemory, kind: Kind
 ) -> None:

@@ -77,6 +77,19 @@ async def test_wrong_ids_are_reported_with_the_other_fields_of_an_input(memory: 
     ]
 
 
+async def test_all_items_of_a_batch_of_revisions_or_reports_are_reported_together(memory: Memory) -> None:
+    good = {"pin": {"recordId": str(uuid4()), "pinned": True, "rationale": "because"}}
+    bad = {"penalize": {"recordId": str(uuid4()), "amount": -1.0, "rationale": ""}}
+    assert await paths_of(memory, "reviseRecords", "ReviseRecordsInput", {"items": [bad, good, bad]}) == [
+        *("items.0.penalize.rationale", "items.0.penalize.amount"),
+        *("items.2.penalize.rationale", "items.2.penalize.amount"),
+    ]
+    report = {"retrievalId": "x", "outcome": "SUCCESS", "usedRecordIds": [], "latencyMs": -1.0}
+    assert await paths_of(memory, "reportOutcomes", "ReportOutcomesInput", {"items": [report, report]}) == [
+        *("items.0.retrievalId", "items.0.latencyMs", "items.1.retrievalId", "items.1.latencyMs")
+    ]
+
+
 @pytest.mark.parametrize(
     ("document", "name"),
     [

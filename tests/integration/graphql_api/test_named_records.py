@@ -165,3 +165,18 @@ async def test_a_narrowed_retrieval_shows_ends_as_narrowly(memory: Memory) -> No
     shown += [one["source"] for node in narrow["nodes"] for one in node["record"]["relations"] or ()]
     assert {"name": "the red kite lands", "redacted": False} not in shown
     assert {"name": None, "redacted": True} in shown
+
+
+async def test_words_of_closed_sets_are_enums_beside_the_texts(memory: Memory) -> None:
+    fact = (await memory.observe("Ann", "lives_in", "Oslo", evidence=list(EVIDENCE))).primary
+    document = """query($id: ID!) { record(id: $id) { auditLog { action actionCode }
+      provenance { sources { kind kindCode } } } }"""
+    shown = await ask(memory, document, id=str(fact.id))
+    assert shown["auditLog"] == [{"action": "create", "actionCode": "CREATE"}]
+    assert shown["provenance"]["sources"] == [{"kind": "human", "kindCode": "HUMAN"}]
+    document = """{ retrieveGraph(input: {taskDescriptor: "where does Ann live"}) { ... on RetrieveGraphSuccess {
+      nodes { why { signals { signal signalCode } } } } } }"""
+    found = await ask(memory, document)
+    signals = [one for node in found["nodes"] for one in node["why"]["signals"]]
+    assert signals
+    assert all(one["signal"] == one["signalCode"] for one in signals)

@@ -259,3 +259,24 @@ async def test_warnings_of_a_batch_are_those_of_each_item(memory: Memory) -> Non
         [(WarningCode.REFERENCE_NOT_FOUND, "context.references.1")],
         [(WarningCode.KEY_RESEMBLES_KNOWN, "content.alias")],
     ]
+
+
+async def test_tags_that_an_existing_record_does_not_get_are_warned_of(memory: Memory) -> None:
+    first = await memory.observe("Ann", "knows", "Bo", tags=("a",))
+    again = [await memory.observe("Ann", "knows", "Bo", tags=tags) for tags in ((), ("a",), ("a", "b"))]
+    assert [noted(one) for one in (first, *again)] == [[], [], [], [(WarningCode.VALUE_NOT_USED, "tags")]]
+    await memory.turn("hello", thread="t")
+    outcome = {"thread_id": "t", "outcome_status": "success"}
+    ended = await memory.remember(SourceKind.OUTCOME, outcome, tags=("b",), context={"references": ["nothing"]})
+    assert noted(ended) == [
+        (WarningCode.REFERENCE_NOT_FOUND, "context.references.0"),
+        (WarningCode.VALUE_NOT_USED, "tags"),
+    ]
+
+
+async def test_mentions_and_references_of_an_outcome_are_no_relations(memory: Memory) -> None:
+    event = await memory.remember(SourceKind.EVENT, {"ref": "r", "thread_id": "t"})
+    outcome = {"thread_id": "t", "outcome_status": "success"}
+    ended = await memory.remember(SourceKind.OUTCOME, outcome, context={"references": ["r"]})
+    assert event.primary.id != ended.primary.id
+    assert noted(ended) == [(WarningCode.VALUE_NOT_USED, "context.references.0")]

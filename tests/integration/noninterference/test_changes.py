@@ -25,7 +25,7 @@ from noninterference.steps import (
 from noninterference.stores import Bench, Store
 
 Json = dict[str, Any]
-STORIES = 4
+STORIES = 3
 
 
 @dataclass(slots=True)

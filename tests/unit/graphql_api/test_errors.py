@@ -23,6 +23,8 @@ from graphql import (
     is_leaf_type,
 )
 from graphql import build_schema as parsed_schema
+from strawberry.schema.schema_converter import GraphQLCoreConverter
+from strawberry.types.base import StrawberryObjectDefinition
 
 import stratagraph.graphql
 import stratagraph.service
@@ -76,6 +78,11 @@ def classes(of: type[StratagraphError]) -> Iterator[type[StratagraphError]]:
 ERRORS = [MADE.get(one) or one() for one in classes(StratagraphError)]
 
 
+def is_one_of(kind: GraphQLInputObjectType) -> bool:
+    definition = kind.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
+    return kind.is_one_of or (isinstance(definition, StrawberryObjectDefinition) and definition.is_one_of)
+
+
 def operations() -> Iterator[tuple[str, str, GraphQLField]]:
     for kind, of in (("query", CORE.query_type), ("mutation", CORE.mutation_type)):
         assert of is not None
@@ -92,7 +99,7 @@ def value(kind: Any) -> Any:
         return next(iter(kind.values))
     if isinstance(kind, GraphQLInputObjectType):
         names = [name for name, one in kind.fields.items() if isinstance(one.type, GraphQLNonNull)]
-        if not names and kind.is_one_of:
+        if not names and is_one_of(kind):
             names = [next(iter(kind.fields))]
         return {name: value(kind.fields[name].type) for name in names}
     return {"ID": ID, "Int": 1, "Float": 0.5, "Boolean": True, "DateTime": "2026-01-01T00:00:00Z", "JSON": {}}.get(
@@ -207,3 +214,32 @@ def test_a_wrong_variable_is_named_by_its_path() -> None:
         ["input", "items", "2", "tags", "1"],
     ], [error.message for error in result.errors]
     assert all(one["problems"][0]["path"] == one["path"] for one in found)
+
+
+def one_ofs() -> Iterator[tuple[str, str, str]]:
+    """Yield the operations with an argument of which exactly one field is given, and its type."""
+    for kind, name, made in operations():
+        for key, one in made.args.items():
+            of = get_named_type(one.type)
+            if isinstance(of, GraphQLInputObjectType) and is_one_of(of):
+                yield kind, name, f"{key}: {one.type}"
+
+
+def test_an_input_with_alternatives_names_them_and_its_path_unless_exactly_one_is_given() -> None:
+    found = list(one_ofs())
+    assert found
+    for kind, name, argument in found:
+        key, _, of = argument.partition(": ")
+        alternatives = CORE.type_map[of.rstrip("!")]
+        assert isinstance(alternatives, GraphQLInputObjectType)
+        fields = list(alternatives.fields)
+        made = {one: field for _, one, field in operations()}[name]
+        document = f"{kind}(${key}: {of}) {{ {name}({key}: ${key}) {selection(made)} }}"
+        for wrong in ({}, {fields[0]: None}, dict.fromkeys(fields[:2], "x")):
+            context = Context(trust=SINGLE_USER, services=Failing(several()))  # type: ignore[arg-type]
+            result: Any = asyncio.run(SCHEMA.execute(document, variable_values={key: wrong}, context_value=context))
+            (error,) = map(coded, result.errors)
+            assert result.data is None
+            assert error.extensions is not None
+            assert (error.extensions["code"], error.extensions["path"]) == ("INVALID_INPUT", [key]), error.message
+            assert all(field in error.message for field in fields)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import orjson
@@ -11,7 +12,8 @@ import orjson
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.courtesy import give_way
-from stratagraph.graphql.live.operations import Subscription
+from stratagraph.graphql.live.operations import AcceptedSubscription
+from stratagraph.graphql.live.sessions import OpenSubscriptions
 from stratagraph.graphql.services import Services
 from stratagraph.graphql.types.changes import Change
 from stratagraph.memory.changes import change as domain
@@ -36,8 +38,16 @@ class Event:
 class Delivery:
     """Delivers the changes of one subscription to one client, at the speed at which the client takes them."""
 
-    def __init__(self, services: Services, admission: Admission, party: str, subscription: Subscription) -> None:
+    def __init__(
+        self,
+        services: Services,
+        admission: Admission,
+        party: str,
+        subscription: AcceptedSubscription,
+        opened: OpenSubscriptions,
+    ) -> None:
         self._services = services
+        self._opened = opened
         self._admission = admission
         self._party = party
         self._subscription = subscription
@@ -54,30 +64,36 @@ class Delivery:
         An outage of the database is waited for. Raises PositionExpired if the log was restarted.
         """
         followed = self._subscription.followed
-        async with self._services.changes.stream(followed.context.trust, followed.place) as stream:
-            self._stream = stream
-            pause_s = FIRST_PAUSE_S
-            while True:
-                await stream.wait()
-                place = stream.place
-                try:
-                    with working_for(self._admission.operation(self._party, self._admission.options.deadline_s)):
-                        events = await self._rendered(stream, await stream.take())
-                except TenantErased:
-                    raise
-                except StoreUnavailable:
-                    stream.place = place
-                    await asyncio.sleep(pause_s)
-                    pause_s = min(LONGEST_PAUSE_S, 2 * pause_s)
-                    continue
+        with self._opened.like(self._subscription.sameness):
+            async with self._services.changes.stream(followed.context.trust, followed.place) as stream:
+                self._stream = stream
                 pause_s = FIRST_PAUSE_S
-                if events:
-                    yield events
+                while True:
+                    await stream.wait()
+                    place = stream.place
+                    try:
+                        with self._working():
+                            batch = await stream.take()
+                        events = await self._rendered(stream, batch)
+                    except TenantErased:
+                        raise
+                    except StoreUnavailable:
+                        stream.place = place
+                        await asyncio.sleep(pause_s)
+                        pause_s = min(LONGEST_PAUSE_S, 2 * pause_s)
+                        continue
+                    pause_s = FIRST_PAUSE_S
+                    if events:
+                        yield events
+
+    def _working(self) -> AbstractContextManager[None]:
+        """Have what the block reads count as work of the party, with a deadline of its own."""
+        return working_for(self._admission.operation(self._party, self._admission.options.deadline_s))
 
     async def _rendered(self, stream: ChangeStream, batch: Batch) -> Sequence[Event]:
         if not batch.changes:
             return ()
-        if batch.segment is None:
+        if batch.segment is None or not self._opened.has_several(self._subscription.sameness):
             return await self._render(stream, batch.changes)
         made_here = False
 
@@ -102,7 +118,8 @@ class Delivery:
         for start in range(0, len(wanted), size):
             part = [Change.of(change, stream.tenant) for change in wanted[start : start + size]]
             await self._pay(points * len(part))
-            payloads = await asyncio.gather(*(self._subscription.execute(change, context) for change in part))
+            with self._working():
+                payloads = await asyncio.gather(*(self._subscription.execute(change, context) for change in part))
             events += [
                 Event(position=change.position, payload=orjson.dumps(payload))
                 for change, payload in zip(part, payloads, strict=True)

@@ -22,7 +22,7 @@ from stratagraph.graphql.context import Context
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.live.delivery import Delivery
-from stratagraph.graphql.live.operations import Refused, Request, Subscription, accept
+from stratagraph.graphql.live.operations import AcceptedSubscription, Refused, Request, accept
 from stratagraph.graphql.live.sessions import OpenSubscriptions, is_own_origin, never, until_invalid
 from stratagraph.graphql.request_body import read_request
 from stratagraph.graphql.schema import Schema
@@ -102,14 +102,14 @@ class EventStreams:
             await _send_until_gone(parts, receive, send)
 
     async def _parts(
-        self, accepted: Subscription | Mapping[str, Any], credential: Credential, header: str | None
+        self, accepted: AcceptedSubscription | Mapping[str, Any], credential: Credential, header: str | None
     ) -> AsyncIterator[bytes]:
         """Yield the parts of the body."""
-        if not isinstance(accepted, Subscription):
+        if not isinstance(accepted, AcceptedSubscription):
             yield _event(orjson.dumps(accepted)) + _COMPLETE
             return
         yield _HEARTBEAT  # at once, so that the client learns that it is subscribed
-        delivery = Delivery(self._services, self._admission, credential.party, accepted)
+        delivery = Delivery(self._services, self._admission, credential.party, accepted, self._subscriptions)
         stopped = asyncio.ensure_future(self._stopping.wait())
         invalid = asyncio.ensure_future(until_invalid(self._authentication, header, credential))
         async with aclosing(delivery.batches()) as batches:
@@ -128,7 +128,8 @@ class EventStreams:
                         yield _failed(error) + _COMPLETE
                         return
                     if not following.done():
-                        yield _HEARTBEAT
+                        position = delivery.position  # as an id without data, which a client only remembers
+                        yield _HEARTBEAT if position is None else b":\nid: %s\n\n" % position.encode()
                         continue
                     try:
                         events = following.result()

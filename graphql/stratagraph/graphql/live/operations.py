@@ -30,7 +30,7 @@ from stratagraph.graphql.schema import Schema
 from stratagraph.graphql.telemetry import record_operation
 from stratagraph.graphql.variable_bounds import check_variables, declared_variables
 from stratagraph.graphql.web.get_requests import QueryOnly
-from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.errors import StoreUnavailable, StratagraphError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Refused(Exception):
         return cls([GraphQLError(error.message, original_error=error)])
 
 
-class Subscription:
+class AcceptedSubscription:
     """A subscription that was accepted. `points` is the cost of each change that is rendered for it.
 
     `sameness` is equal for those to which the same changes look the same: of one trust, document and variables.
@@ -71,11 +71,18 @@ class Subscription:
         self.sameness = sameness
 
     async def execute(self, change: object, context: Context) -> dict[str, Any]:
-        """Return the payload that the subscription's document makes of a change."""
+        """Return the payload that the subscription's document makes of a change.
+
+        Raises StoreUnavailable, where a field could not be read: the change is then rendered again later.
+        """
         executor = self._executor.build_per_event_executor(change)
         executor.context_value = context
         found = execute_subscription_event(executor)
-        return payload_of(await found if inspect.isawaitable(found) else found)
+        result = await found if inspect.isawaitable(found) else found
+        for error in result.errors or ():
+            if isinstance(error.original_error, StoreUnavailable):
+                raise error.original_error
+        return payload_of(result)
 
 
 def payload_of(result: ExecutionResult | PreExecutionError | Any) -> dict[str, Any]:
@@ -88,7 +95,7 @@ def payload_of(result: ExecutionResult | PreExecutionError | Any) -> dict[str, A
     return payload
 
 
-async def accept(schema: Schema, request: Request, context: Context) -> Subscription | dict[str, Any]:
+async def accept(schema: Schema, request: Request, context: Context) -> AcceptedSubscription | dict[str, Any]:
     """Check an operation and begin it: a subscription is returned; of any other, its payload. Raises Refused."""
     try:
         document = schema.documents.parsed(request.document)
@@ -136,7 +143,7 @@ async def accept(schema: Schema, request: Request, context: Context) -> Subscrip
         orjson.dumps(variables, option=orjson.OPT_SORT_KEYS),
     )
     assert isinstance(executor, SlicedExecution)
-    return Subscription(executor, source, points - OPERATION - SUBSCRIPTION, sameness)
+    return AcceptedSubscription(executor, source, points - OPERATION - SUBSCRIPTION, sameness)
 
 
 async def _executed(schema: Schema, request: Request, context: Context) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -24,6 +24,7 @@ class OpenSubscriptions:
     def __init__(self, options: FairUse) -> None:
         self._options = options
         self._of_party: Counter[str] = Counter()
+        self._same: Counter[Hashable] = Counter()
 
     @property
     def total(self) -> int:
@@ -46,6 +47,21 @@ class OpenSubscriptions:
             self._of_party[party] -= 1
             if not self._of_party[party]:
                 del self._of_party[party]
+
+    @contextmanager
+    def like(self, sameness: Hashable) -> Iterator[None]:
+        """Count a subscription, for the block, among those to which changes look the same."""
+        self._same[sameness] += 1
+        try:
+            yield
+        finally:
+            self._same[sameness] -= 1
+            if not self._same[sameness]:
+                del self._same[sameness]
+
+    def has_several(self, sameness: Hashable) -> bool:
+        """Return whether more than one open subscription would render the same."""
+        return self._same[sameness] > 1
 
 
 async def until_invalid(authentication: Authentication, header: str | None, credential: Credential) -> None:

@@ -23,7 +23,7 @@ from stratagraph.graphql.json_input import decode_json
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.live.delivery import Delivery
-from stratagraph.graphql.live.operations import Refused, Request, Subscription, accept
+from stratagraph.graphql.live.operations import AcceptedSubscription, Refused, Request, accept
 from stratagraph.graphql.live.sessions import OpenSubscriptions, is_own_origin, never, until_invalid
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.schema import Schema
@@ -256,8 +256,11 @@ class _Connection:
         try:
             with sockets.subscriptions.held(credential.party):
                 accepted = await accept(sockets.schema, request, context)
-                if isinstance(accepted, Subscription):
-                    await self._deliver(id_, Delivery(sockets.services, sockets.admission, credential.party, accepted))
+                if isinstance(accepted, AcceptedSubscription):
+                    delivery = Delivery(
+                        sockets.services, sockets.admission, credential.party, accepted, sockets.subscriptions
+                    )
+                    await self._deliver(id_, delivery)
                     return
         except Refused as refused:
             await self._send_error(id_, refused)

@@ -14,11 +14,13 @@ from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
 from stratagraph.memory.requests.warnings import WarningCode
 from stratagraph.memory.retrieve.rendering import CitationStyle
+from stratagraph.memory.retrieve.weights import Signal
 from stratagraph.memory.retrieve.why_not import Absence
 from stratagraph.memory.revise.rules import Kind as RevisionKind
 from stratagraph.memory.revise.rules import Need as EvidenceNeed
 from stratagraph.store.learning.extraction import ReadingState
 from stratagraph.store.model.enums import (
+    AuditAction,
     Curve,
     DeletionPolicy,
     MemoryType,
@@ -192,6 +194,37 @@ _register(
         SourceKind.AGENT_TURN: "A message of a conversation; becomes an EPISODIC record.",
         SourceKind.EPISODE: "A whole, finished episode; becomes one EPISODIC record.",
     },
+)
+_register(
+    AuditAction,
+    "What a change did to a record.",
+    {
+        AuditAction.CREATE: "It was stored.",
+        AuditAction.APPEND: "An event was added to an episode.",
+        AuditAction.CLOSE: "An episode was closed, or got its outcome.",
+        AuditAction.REVISE: "Its content or its state was changed.",
+        AuditAction.SUPERSEDE: "Another record took its place.",
+        AuditAction.FORK: "A variant was added beside it.",
+        AuditAction.MERGE: "It was merged with others.",
+        AuditAction.CONTEST: "It was put in doubt.",
+        AuditAction.RETRACT: "It was withdrawn.",
+        AuditAction.REINFORCE: "Its salience was raised.",
+        AuditAction.DECAY: "Its salience was lowered.",
+        AuditAction.DELETE: "It was deleted.",
+    },
+)
+_register(
+    Signal,
+    "What may make a record a candidate of a retrieval.",
+    {
+        Signal.WORDS: "Words of the task that the record has.",
+        Signal.VECTORS: "Nearness to the task in meaning, of the record or of its neighbours in the thread.",
+        Signal.THREAD: "Words of the task that its neighbours in the thread or related records have.",
+        Signal.NAMES: "Names of the task.",
+        Signal.TIME: "Times that the task names.",
+        Signal.RECENCY: "How recent it is.",
+    },
+    name="RetrievalSignal",
 )
 _register(
     Curve,
@@ -368,6 +401,7 @@ _register(
 
 __all__ = [
     "Absence",
+    "AuditAction",
     "CitationStyle",
     "Curve",
     "DeletionPolicy",
@@ -383,6 +417,7 @@ __all__ = [
     "RecordState",
     "RevisionKind",
     "Sensitivity",
+    "Signal",
     "SourceKind",
     "WarningCode",
     "Window",

@@ -8,12 +8,12 @@ import strawberry
 
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.past import AsOf
-from stratagraph.graphql.types.enums import Absence
+from stratagraph.graphql.types.enums import Absence, Signal
 from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.retrieve import candidates, why_not
 from stratagraph.memory.retrieve.answer import Retrieved
-from stratagraph.memory.retrieve.weights import WEIGHTS, Signal
+from stratagraph.memory.retrieve.weights import WEIGHTS
 
 _SIGNALS = {signal: signal.value.upper() for signal in Signal}
 
@@ -31,6 +31,10 @@ class SignalShare:
     share: float = strawberry.field(
         description="Share of the signal in the score before salience and confidence, from 0 to 1."
     )
+
+    @strawberry.field(description="Name of the signal: the same as `signal`, as a closed set.")
+    def signal_code(self) -> Signal:
+        return Signal[self.signal]
 
 
 def signal_shares(why: candidates.Why) -> list[SignalShare]:

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 import strawberry
 
-from stratagraph.graphql.arguments import given_id, record_uuid
+from stratagraph.graphql.arguments import given_id, record_uuid, request_of
 from stratagraph.graphql.types.enums import Outcome
 from stratagraph.graphql.types.errors import Refusal
 from stratagraph.graphql.types.warnings import WARNINGS, ReceiptWarning
@@ -18,9 +18,11 @@ from stratagraph.memory.feedback.request import (
     MAX_USED,
     OutcomeReport,
     StepOutcome,
+    check_fields,
 )
 from stratagraph.memory.feedback.salience import FAILED, FLOOR, UNUSED
 from stratagraph.memory.feedback.service import Credited
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.search.retrievals import RETENTION
 
 
@@ -113,10 +115,11 @@ class ReportOutcomesInput:
     )
 
     def as_reports(self) -> list[OutcomeReport]:
-        reports = []
+        reports, problems = [], Problems()
         for position, item in enumerate(self.items):
-            with within_item(position, is_batch=True):
-                reports.append(item.as_report())
+            with problems, within_item(position, is_batch=True):
+                reports.append(request_of(item.as_report, check_fields))
+        problems.refuse()
         return reports
 
 

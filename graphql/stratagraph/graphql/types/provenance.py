@@ -10,8 +10,11 @@ import strawberry
 
 from stratagraph.graphql.context import Context, Info
 from stratagraph.graphql.past import AsOf
+from stratagraph.graphql.types.enums import AuditAction
 from stratagraph.graphql.types.named_records import RECORD, named_record
+from stratagraph.graphql.types.payload_enums import EvidenceKind
 from stratagraph.memory.capture.interpret import reference_target
+from stratagraph.memory.requests.evidence import KINDS
 from stratagraph.store.model import records as domain
 
 
@@ -28,6 +31,13 @@ class Source:
     hash: str | None = strawberry.field(description="Hash of the source's content; null where none was given.")
     created_by: str | None = strawberry.field(description="Agent, tool or program that named the source.")
     timestamp: datetime | None = strawberry.field(description="Instant in UTC at which the source arose.")
+
+    @strawberry.field(
+        description="Kind of the source: the same as `kind`, as a closed set; null for a kind that is none of"
+        " these, from earlier versions."
+    )
+    def kind_code(self) -> EvidenceKind | None:
+        return EvidenceKind(self.kind) if self.kind in KINDS else None
 
     @strawberry.field(
         graphql_type=RECORD,
@@ -73,6 +83,13 @@ class AuditEntry:
     actor: str = strawberry.field(description="Name of the credential that made the change, or of a background job.")
     timestamp: datetime = strawberry.field(description="Instant in UTC of the change.")
     rationale: str | None = strawberry.field(description="Reason for the change; null where none was given.")
+
+    @strawberry.field(
+        description="What was done: the same as `action`, as a closed set; null for one that is none of these, from"
+        " earlier versions."
+    )
+    def action_code(self) -> AuditAction | None:
+        return next((one for one in AuditAction if one.value == self.action), None)
 
     @classmethod
     def of(cls, entry: domain.AuditEntry) -> Self:

@@ -27,6 +27,7 @@ from stratagraph.graphql.types.revision_inputs import (
 )
 from stratagraph.memory.capture.error_paths import within_item
 from stratagraph.memory.revise.request import MAX_REVISIONS, Revise
+from stratagraph.store.model.problems import Problems
 
 
 @strawberry.input(one_of=True, description="One revision: exactly one of these fields, the input of its mutation.")
@@ -63,7 +64,12 @@ class ReviseRecordsInput:
     idempotency_key: str | None = strawberry.field(default=None, description=f"{KEY} It is that of all items together.")
 
     def as_requests(self) -> list[Revise]:
-        return [item.as_request(position) for position, item in enumerate(self.items)]
+        requests, problems = [], Problems()
+        for position, item in enumerate(self.items):
+            with problems:
+                requests.append(item.as_request(position))
+        problems.refuse()
+        return requests
 
 
 @strawberry.type(description="The revisions were stored, in one transaction.")

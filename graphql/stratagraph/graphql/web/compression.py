@@ -106,7 +106,10 @@ class Compression:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        accepted = ",".join(Headers(scope=scope).getlist("accept-encoding"))
+        accepted = b",".join(value for name, value in scope["headers"] if name == b"accept-encoding").decode("latin-1")
+        if not accepted and scope["method"] == "POST":  # which no cache keeps, so that the answer says nothing of it
+            await self._app(scope, receive, send)
+            return
         coding = accepted_coding(accepted) if accepted and scope["method"] != "HEAD" else None
         await self._app(scope, receive, _Answer(send, coding).send)
 

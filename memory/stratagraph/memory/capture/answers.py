@@ -8,7 +8,7 @@ from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft, MentionResult
 from stratagraph.memory.capture.naming import Names
-from stratagraph.memory.capture.noting import ambiguous_names
+from stratagraph.memory.capture.noting import ambiguous_names, unused_tags
 from stratagraph.memory.capture.writer import Written
 from stratagraph.memory.records.changes import RecordChange, as_visible, visible_changes
 from stratagraph.memory.requests.warnings import RequestWarning
@@ -59,11 +59,13 @@ def answer(caller: Caller, draft: Draft, written: Written, sequence: str, names:
         mentions=() if primary.redacted else names.results(draft),
         changes=visible_changes(trust, written.changed, written.effects),
         unindexed_terms=draft.terms.left_out if draft.terms is not None else 0,
-        warnings=(
-            *draft.warnings,
-            *(() if primary.redacted else (*written.warnings, *ambiguous_names(draft, names.results(draft)))),
-        ),
+        warnings=(*draft.warnings, *(() if primary.redacted else _stored(draft, written, primary, names))),
     )
+
+
+def _stored(draft: Draft, written: Written, primary: MemoryRecord, names: Names) -> list[RequestWarning]:
+    """Return the warnings that depend on what is stored, which only a reader of the record is told."""
+    return [*written.warnings, *ambiguous_names(draft, names.results(draft)), *unused_tags(draft, primary)]
 
 
 def _stand_in(caller: Caller, draft: Draft, at: datetime) -> MemoryRecord:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from stratagraph.memory.capture.draft import Draft, MentionResult
 from stratagraph.memory.capture.interpret import MAX_LABELS
+from stratagraph.memory.capture.procedures import MAX_TOOLS
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.lessons.merging import claims_of
 from stratagraph.memory.requests.contents import CaptureContext, form_of
@@ -16,6 +17,8 @@ from stratagraph.store.artifacts.objects import hash_in
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import Access, MemoryType
 from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.payloads.procedures import tools_used
+from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.records.name_index import MentionOutcome
 
@@ -49,6 +52,10 @@ def unused_values(draft: Draft, request: CaptureRequest) -> list[RequestWarning]
     if draft.type is MemoryType.SEMANTIC and request.content.get("revision") not in _RENDERED:
         problem = "is not stored, since it follows from the record's state; use supersede, contest or retract"
         found.append(warning(WarningCode.VALUE_NOT_USED, ("content", "revision"), problem))
+    tools = len(tools_used(draft.payload, draft.type))
+    if tools > MAX_TOOLS:
+        problem = f"uses {tools} tools, of which the first {MAX_TOOLS} are related to it; split it"
+        found.append(warning(WarningCode.VALUE_NOT_USED, ("content",), problem))
     if draft.depends_on and draft.thread is None:
         problem = "relates nothing without a thread_id, since calls are those of a thread; name the thread"
         found.append(warning(WarningCode.CALL_NOT_FOUND, ("content", "depends_on"), problem))
@@ -81,6 +88,14 @@ def unused_claims(draft: Draft, trust: Trust) -> list[RequestWarning]:
     return [
         warning(WarningCode.VALUE_NOT_USED, ("content", "lesson", name), problem) for name in claims_of(draft.payload)
     ]
+
+
+def unused_tags(draft: Draft, primary: MemoryRecord) -> list[RequestWarning]:
+    """Return the warning about tags of a capture that was added to a record which existed before."""
+    if set(draft.request.tags) <= set(primary.tags):
+        return []
+    problem = "are not stored, since the capture was added to a record that existed before and keeps its tags"
+    return [warning(WarningCode.VALUE_NOT_USED, ("tags",), problem)]
 
 
 def ambiguous_names(draft: Draft, results: Sequence[MentionResult]) -> list[RequestWarning]:

@@ -22,8 +22,9 @@ from stratagraph.store.model.errors import PositionExpired, StoreUnavailable
 PAUSE_S = 0.05  # between two looks at the log, so that what several writers commit in it is read at once
 BACK_OFF_S = 2.0  # longest pause while the database is unavailable
 SPAN = 20  # snapshots of one window
-WINDOW = 2_000  # changes of one segment
+WINDOW = 500  # changes of one segment
 KEPT_SEGMENTS, KEPT_CHANGES = 256, 20_000  # that are kept for streams that are a little behind
+SHARED_CHANGES = 500  # of the last segments, of which also is kept what streams have made of them
 _log = structlog.get_logger(__name__)
 _T = TypeVar("_T")
 
@@ -57,9 +58,13 @@ class Segment:
         result: _T = await asyncio.shield(task)
         return result
 
+    def drop_shared(self) -> None:
+        """Forget what streams have made of the segment; those that still wait for it get it."""
+        self._shared.clear()
+
     def _forget_failed(self, key: Hashable, task: asyncio.Task[Any]) -> None:
-        if task.cancelled() or task.exception() is not None:
-            self._shared.pop(key, None)
+        if (task.cancelled() or task.exception() is not None) and self._shared.get(key) is task:
+            del self._shared[key]
 
 
 async def _awaited(make: Callable[[], Awaitable[_T]]) -> _T:
@@ -167,6 +172,11 @@ class Following:
         while len(self._segments) > KEPT_SEGMENTS or self._kept_changes > KEPT_CHANGES:
             _, dropped = self._segments.popitem(last=False)
             self._kept_changes -= dropped.size
+        later = 0
+        for one in reversed(self._segments.values()):
+            if later > SHARED_CHANGES:
+                one.drop_shared()
+            later += max(1, one.size)
 
     def _restart(self) -> None:
         """Begin anew at the newest snapshot: the log was restarted, as after a restore of the database."""

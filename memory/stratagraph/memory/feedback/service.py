@@ -27,6 +27,7 @@ from stratagraph.store.model.clock import RESOLUTION, Clock, rfc3339
 from stratagraph.store.model.enums import Access, AuditAction, MemoryType, Outcome, RecordState
 from stratagraph.store.model.errors import IdempotencyMismatch, InvalidInput
 from stratagraph.store.model.ids import made_at
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.salience import Salience
 from stratagraph.store.model.trust import Trust
@@ -122,9 +123,11 @@ class Feedback:
 
     async def _report(self, trust: Trust, reports: Sequence[OutcomeReport], *, is_batch: bool) -> list[Credited]:
         trust.require(Access.WRITE)
+        problems = Problems()
         for position, report in enumerate(reports):
-            with within_item(position, is_batch=is_batch):
+            with problems, within_item(position, is_batch=is_batch):
                 check(report)
+        problems.refuse()
         caller = await self._directory.resolve(trust)
         for report in reports:
             await self._log.write_now(report.retrieval)

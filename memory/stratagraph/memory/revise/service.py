@@ -64,6 +64,7 @@ from stratagraph.store.model.errors import (
     StratagraphError,
 )
 from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.problems import Problems
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust, Visibility
 from stratagraph.store.model.words import record_terms
@@ -166,10 +167,12 @@ class Revision:
         trust.require(Access.WRITE)
         now = self._clock.now()
         noted: list[list[RequestWarning]] = []
+        problems = Problems()
         for position, request in enumerate(requests):
-            with within_item(position, request.field, is_batch=is_batch):
+            with problems, within_item(position, request.field, is_batch=is_batch):
                 noted.append(evidence_warnings(request))
                 check(request, now)
+        problems.refuse()
         caller = await self._directory.resolve(trust)
         requests = [without_secrets(request, caller.tenant.index_key) for request in requests]
         keys = _keys(caller, requests, idempotency_key, is_batch=is_batch)

@@ -27,6 +27,9 @@ class Kind(IntEnum):
     RUN = 3  # a run of learning in one group: version 1 when it has begun, 2 finished, 3 undone
 
 
+ROWS = (Kind.RECORD, Kind.RELATION)  # of which the mirror shows what changed; a run of learning is no row
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """Who could see a record before a change that deleted it or raised its sensitivity, and of a run who can see it.
