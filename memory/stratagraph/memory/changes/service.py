@@ -23,6 +23,7 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 
 MAX_PAGE = 500  # changes of one page
+LONG_READ_S = 0.2  # seconds for a window, after which the next one spans fewer snapshots
 READ_S = 5.0  # seconds for which one page reads the log, however little of it the caller may see
 READERS = 2  # streams of a process that read the log themselves at a time, because they are behind
 
@@ -184,7 +185,10 @@ def _page(caller: Caller, changes: Sequence[Change], end: Place, *, has_next: bo
 
 
 def _next_span(span: int, page: ChangePage) -> int:
-    """Return how many snapshots the next window spans: more after one with few changes, fewer after one of many."""
-    if not page.is_last:
-        return max(FIRST_SPAN, span // 2)
+    """Return how many snapshots the next window spans: more after one with few changes, fewer after one of many.
+
+    One that took long has many changes of other tenants, and reading more at once would keep a connection from others.
+    """
+    if not page.is_last or page.seconds > LONG_READ_S:
+        return max(1, span // 2)
     return min(WIDEST_SPAN, 2 * span) if page.span == span and len(page.changes) < PAGE // 4 else span

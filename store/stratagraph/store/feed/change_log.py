@@ -7,6 +7,7 @@ position itself, and may come back with it for as long as the snapshots are kept
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -63,11 +64,15 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePage:
-    """Changes in their order, and the place after them. `span` is the number of snapshots that the window spans."""
+    """Changes in their order, and the place after them. `span` is the number of snapshots that the window spans.
+
+    `seconds` is how long it took to read them: a window of few changes of one tenant may have many of others.
+    """
 
     changes: Sequence[RowChange]
     end: Place
     span: int
+    seconds: float
 
     @property
     def is_last(self) -> bool:
@@ -120,6 +125,7 @@ class ChangeLog:
 async def _read(
     connection: AsyncConnection, place: Place, *, tenant: int | None, until: int | None, span: int, limit: int
 ) -> ChangePage | None:
+    began = time.monotonic()
     later, spanned = place.window, 0
     if later is None:
         (row,) = await fetch(connection, "find_tenant_window_end", earlier=place.snapshot, until=until, snapshots=span)
@@ -157,7 +163,7 @@ async def _read(
     ]
     is_last = len(changes) < limit
     end = Place(later, nonce) if is_last else replace(place, window=later, seq=changes[-1].seq)
-    return ChangePage(changes=changes, end=end, span=spanned)
+    return ChangePage(changes=changes, end=end, span=spanned, seconds=time.monotonic() - began)
 
 
 async def _snapshots(connection: AsyncConnection, place: Place, later: int) -> tuple[str, str, bytes]:
