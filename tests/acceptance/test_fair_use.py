@@ -184,7 +184,7 @@ async def test_a_query_ends_with_its_statements_when_its_client_hangs_up_and_a_m
         async def waiting(count: int) -> bool:
             row = watch.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-                " AND query ~ '^(SELECT h.id|WITH part_0 AS .INSERT INTO )'"  # of the two operations; jobs wait too
+                " AND query ~ '^(WITH walked AS|WITH part_0 AS .INSERT INTO )'"  # of the two operations; jobs wait too
             ).fetchone()
             return row == (count,)
 

@@ -414,7 +414,7 @@ def build_app(
         async def graphiql(_: Request) -> Response:
             return FileResponse(page, headers={"Content-Security-Policy": _PAGE_POLICY})
 
-        return Starlette(
+        app = Starlette(
             routes=[
                 graphql,
                 WebSocketRoute("/graphql", endpoint),
@@ -436,3 +436,5 @@ def build_app(
             exception_handlers={HTTPException: _refused},
             lifespan=lifespan,
         )
+    app.router.redirect_slashes = False  # whose redirections would name whatever host the request names
+    return app

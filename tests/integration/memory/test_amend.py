@@ -225,6 +225,8 @@ async def test_what_is_wrong_with_a_patch_is_named(memory: Memory) -> None:
         (ids[MemoryType.COMPETENCE], {"skill_name": "other"}, InvalidInput, ["changes", "skill_name"]),
         (ids[MemoryType.COMPETENCE], {"learned": {"tools": []}}, InvalidInput, ["changes", "learned"]),
         (ids[MemoryType.COMPETENCE], {"recipe": 5}, InvalidInput, ["changes", "recipe"]),
+        (ids[MemoryType.ENTITY], {"sensitivity": "HIGH"}, InvalidInput, ["changes", "sensitivity"]),
+        (ids[MemoryType.COMPETENCE], {"tags": ["x"]}, InvalidInput, ["changes", "tags"]),
         (turn, {"text": "bye"}, EpisodicImmutable, ["recordId"]),
     ]
     for id_, changes, error, path in wrongs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID, uuid4
@@ -124,7 +125,7 @@ async def state_of(memory: Memory, trust: Trust, ids: Sequence[UUID], done: Sequ
         text = repr(value)
         for id_, name in names.items():
             text = text.replace(str(id_), name)
-        return text
+        return re.sub(r"candidate:[0-9a-f-]{36}", "candidate", text)
 
     records = {}
     for id_, record in found.records.items():
@@ -161,7 +162,8 @@ async def check(memory: Memory, steps: Sequence[tuple[int, int, int, str]]) -> s
         except StratagraphError as error:
             refused = error
             break
-    requests = [request_of(step, ids[together]) for step in steps]
+    # Without what would come after the refused one: its form is checked before any is made.
+    requests = [request_of(step, ids[together]) for step in steps[: len(accepted) + 1]]
     if refused is not None:
         before = await state_of(memory, together, ids[together], [])
         with pytest.raises(type(refused)) as raised:

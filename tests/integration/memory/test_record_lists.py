@@ -376,6 +376,39 @@ async def test_a_cursor_of_another_list_is_refused(memory: Memory) -> None:
         assert refused.value.path == ["after"]
 
 
+def id_at(instant: datetime) -> UUID:
+    """Return a new UUIDv7 of an instant."""
+    return UUID(int=int(instant.timestamp() * 1_000) << 80 | 7 << 76 | 2 << 62 | random.getrandbits(62))
+
+
+async def test_a_list_by_name_has_what_fits_however_much_is_newer(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_now(memory)
+    # Ids by the clock of the test, as those of a service are by the machine's.
+    monkeypatch.setattr("stratagraph.store.model.ids.uuid7", lambda: id_at(memory.clock.now()))
+    wanted = RecordFilter(all_tags=["old"])
+    old = [(await memory.remember(SourceKind.EVENT, {"summary": name}, tags=("old",))).primary.id for name in "cab"]
+    memory.clock.forward(timedelta(minutes=1))
+    then = memory.clock.now()
+    memory.clock.forward(timedelta(hours=2))
+    for number in range(9):
+        await memory.remember(SourceKind.EVENT, {"summary": f"new {number}"})
+    monkeypatch.setattr(stored, "SORTED", 4)
+    monkeypatch.setattr(stored, "LOOKED", 4)
+    monkeypatch.setattr("stratagraph.memory.records.listing.LOOKED_THEN", 4)
+    by_name = [old[1], old[2], old[0]]
+    page = await memory.lookup.records(memory.trust, wanted, order=ListOrder.NAME_ASC)
+    assert ([one.id for one in page.records], page.is_cut) == (by_name, False)
+    for order in (ListOrder.NAME_ASC, ListOrder.UPDATED_ASC):
+        past = await memory.lookup.records(memory.trust, wanted, order=order, as_of=then)
+        assert {one.id for one in past.records} == set(old)
+        assert not past.is_cut
+    monkeypatch.setattr(stored, "SORT_WALKS", 2)
+    cut = await memory.lookup.records(memory.trust, wanted, order=ListOrder.NAME_ASC)
+    assert (cut.records, cut.is_cut) == ((), True)
+
+
 async def test_a_list_by_salience_is_cut_to_the_newest(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored, "SORTED", 3)
     made = [(await memory.turn(f"turn {number}")).primary.id for number in range(5)]

@@ -14,7 +14,7 @@ from stratagraph.memory.feedback.request import OutcomeReport
 from stratagraph.memory.lessons.request import LearnLesson
 from stratagraph.memory.requests.warnings import RequestWarning, WarningCode
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.revise.request import Fork, Merge, Retract, Supersede
+from stratagraph.memory.revise.request import Amend, Fork, Merge, Retract, Supersede
 from stratagraph.store.model.enums import Access, MemoryType, Outcome, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 
@@ -171,6 +171,21 @@ async def test_revisions_warn_of_their_own_payload_and_evidence_only(memory: Mem
         await memory.revise(
             Supersede(record_id=after.record.id, rationale="x", payload=back, evidence=({"sourceType": "user"},))
         )
+
+
+async def test_revisions_warn_of_masked_secrets_and_of_fields_of_the_record(memory: Memory) -> None:
+    fact = (await memory.observe("Ann", "uses", "a key")).primary
+    token = "ghp_" + "a1B2" * 9
+    payload = {**(fact.payload or {}), "object": token, "scope": "private"}
+    done = await memory.revise(Supersede(record_id=fact.id, rationale="x", payload=payload, evidence=EVIDENCE))
+    assert noted(done) == [
+        (WarningCode.KEY_RESEMBLES_KNOWN, "payload.scope"),
+        (WarningCode.SECRET_MASKED, "payload"),
+    ]
+    changes = {"object": token[:-4] + "c3D4"}
+    patched = await memory.revise(Amend(record_id=done.record.id, rationale="x", changes=changes, evidence=EVIDENCE))
+    assert noted(patched) == [(WarningCode.SECRET_MASKED, "changes")]
+    assert token not in str(patched.warnings)
 
 
 async def test_forks_and_merges_warn_too(memory: Memory) -> None:

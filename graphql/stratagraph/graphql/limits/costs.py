@@ -135,7 +135,7 @@ def _records(arguments: Arguments) -> Work:
 
 def _changes(arguments: Arguments) -> Work:
     first = arguments.number("first", 100, 1, MAX_CHANGES)
-    return Work(10 + first / 4, {"nodes": first})
+    return Work(25 + first / 4, {"nodes": first})
 
 
 def _duplicates(arguments: Arguments) -> Work:

@@ -12,19 +12,31 @@ import orjson
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.courtesy import give_way
-from stratagraph.graphql.live.operations import AcceptedSubscription
+from stratagraph.graphql.live.operations import AcceptedSubscription, Refused
 from stratagraph.graphql.live.sessions import OpenSubscriptions
 from stratagraph.graphql.services import Services
 from stratagraph.graphql.types.changes import Change
 from stratagraph.memory.changes import change as domain
 from stratagraph.memory.changes.service import Batch, ChangeStream
-from stratagraph.store.model.errors import RateLimited, StoreUnavailable, TenantErased
+from stratagraph.store.model.errors import LimitExceeded, RateLimited, StoreUnavailable, TenantErased
 from stratagraph.store.postgres.operations import working_for
 
 SHARED = 0.002  # points of a change that was rendered for another subscription of the same credential
 LEAST = 0.05  # points of a change that is rendered
+MAX_EVENT_BYTES = 4 << 20  # of one event, which its connection holds until the client has taken it
 SLICE = 25  # changes rendered at a time
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0  # while the database is unavailable
+
+
+def _bounded(payload: bytes) -> bytes:
+    """Return the payload of an event, or, if it is too large, one with an error in its place."""
+    if len(payload) <= MAX_EVENT_BYTES:
+        return payload
+    error = LimitExceeded(
+        f"The change has {len(payload):,} bytes with this selection, and at most {MAX_EVENT_BYTES:,} are sent; select"
+        " each field once, or only `recordId` and `position`, and read the record by `record`."
+    )
+    return orjson.dumps({"data": None, "errors": Refused.because(error).formatted()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +133,7 @@ class Delivery:
             with self._working():
                 payloads = await asyncio.gather(*(self._subscription.execute(change, context) for change in part))
             events += [
-                Event(position=change.position, payload=orjson.dumps(payload))
+                Event(position=change.position, payload=_bounded(orjson.dumps(payload)))
                 for change, payload in zip(part, payloads, strict=True)
             ]
             await give_way()

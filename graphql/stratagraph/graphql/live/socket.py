@@ -34,6 +34,7 @@ from stratagraph.store.model.errors import RateLimited, StratagraphError, Unauth
 
 PROTOCOL = "graphql-transport-ws"
 INIT_S = 10.0  # seconds within which `connection_init` must arrive
+IDLE_S = 30.0  # seconds without an operation after which a connection is closed, so that others have its place
 HEARTBEAT_S = 10.0  # seconds between two pings of the service
 MAX_OPERATIONS = 32  # of one connection at a time
 MAX_ID = 200  # characters of the id of an operation
@@ -249,8 +250,12 @@ class _Connection:
                 del self._operations[id_]
 
     async def _run(self, id_: str, request: Request) -> None:
-        sockets, credential = self._sockets, self._credential
-        assert credential is not None  # `connection_init` comes first
+        sockets = self._sockets
+        try:
+            credential = await self._checked()
+        except StratagraphError as error:
+            await self._send_error(id_, Refused.because(error))
+            return
         ticket = Ticket(party=credential.party, admission=sockets.admission, hung_up=never)
         context = Context(trust=credential.trust, services=sockets.services, record=RequestRecord(), ticket=ticket)
         try:
@@ -271,6 +276,16 @@ class _Connection:
         await self._send(id=id_, type="next", payload=accepted)
         await self._send(id=id_, type="complete")
 
+    async def _checked(self) -> Credential:
+        """Return the credential, which an operation needs as a request does: it may have been revoked since.
+
+        Raises Unauthenticated, or StoreUnavailable where that cannot be told.
+        """
+        assert self._credential is not None  # `connection_init` comes first
+        if await self._sockets.authentication.checked(self._header) != self._credential:
+            raise Unauthenticated("The credential has changed; connect again.")
+        return self._credential
+
     async def _deliver(self, id_: str, delivery: Delivery) -> None:
         """Send the events of a subscription until it is completed."""
         self._deliveries[id_] = delivery
@@ -281,11 +296,15 @@ class _Connection:
                     await self._socket.send_text(f"{head}{event.payload.decode()}}}")
 
     async def _beat(self) -> None:
-        """Send a ping now and then, with the positions of the subscriptions."""
+        """Send a ping now and then, with the positions of the subscriptions. Raises _Close without any operation."""
+        idle_s = 0.0
         while True:
             await asyncio.sleep(HEARTBEAT_S)
             if self._credential is None:
                 continue
+            idle_s = 0.0 if self._operations else idle_s + HEARTBEAT_S
+            if idle_s >= IDLE_S:
+                raise _Close(1000, f"No operation for {IDLE_S:g} s; connect again when there is one")
             positions = {id_: one.position for id_, one in self._deliveries.items() if one.position is not None}
             await self._send(type="ping", payload={"positions": positions})
 

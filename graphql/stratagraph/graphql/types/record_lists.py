@@ -15,7 +15,7 @@ from stratagraph.graphql.types.pages import PageInfo
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.records import listing
 from stratagraph.store.model.canonical import check_json
-from stratagraph.store.records.listing import COUNTED, SORTED, Range, Span
+from stratagraph.store.records.listing import COUNTED, SORT_WALKS, SORTED, Range, Span
 
 _REDACTED = "Redacted records are left out."
 
@@ -29,8 +29,9 @@ class RecordConnection:
     nodes: list[MemoryRecord] = strawberry.field(description="The records of this page, in the order asked for.")
     page_info: PageInfo = strawberry.field(description="Position of this page in the list.")
     cut: bool = strawberry.field(
-        description=f"Whether the list has only some of the records that fit, the newest: {SORTED:,} are put in order"
-        " by salience or by name, and 1,000 as of a past instant by anything but their creation."
+        description="Whether older records may fit that the list does not have. By salience or by name it has the"
+        f" newest {SORTED:,} that fit, among the newest {SORTED * SORT_WALKS:,} of the filter's types, states and"
+        " scopes; as of a past instant, in any order but by creation, those that fit among the newest 1,000 of then."
     )
 
     @strawberry.field(
@@ -81,7 +82,7 @@ class NumberRange:
 
 @strawberry.input(
     description="Which records to list: those that fit all fields. A field left out or null does not restrict the list,"
-    " and an empty list leaves nothing, but for `types`."
+    " and an empty list leaves nothing, but for `types` and `tags.all`."
 )
 class RecordFilter:
     types: list[MemoryType] | None = strawberry.field(

@@ -59,10 +59,11 @@ def unused_values(draft: Draft, request: CaptureRequest) -> list[RequestWarning]
     if draft.depends_on and draft.thread is None:
         problem = "relates nothing without a thread_id, since calls are those of a thread; name the thread"
         found.append(warning(WarningCode.CALL_NOT_FOUND, ("content", "depends_on"), problem))
-    return [*found, *_masked(draft)]
+    return [*found, *masked_secrets(draft)]
 
 
-def _masked(draft: Draft) -> list[RequestWarning]:
+def masked_secrets(draft: Draft) -> list[RequestWarning]:
+    """Return the warnings about secrets in a draft, and about the names that hold one."""
     if draft.secrets is None:
         return []
     kept = (

@@ -24,7 +24,7 @@ from stratagraph.store.postgres.database import Database
 
 MAX_PAGE = 500  # changes of one page
 LONG_READ_S = 0.2  # seconds for a window, after which the next one spans fewer snapshots
-READ_S = 5.0  # seconds for which one page reads the log, however little of it the caller may see
+READ_S = 0.5  # seconds for which one page reads the log, however little of it the caller may see
 READERS = 2  # streams of a process that read the log themselves at a time, because they are behind
 
 

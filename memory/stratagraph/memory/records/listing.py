@@ -18,7 +18,7 @@ from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.canonical import check_json
-from stratagraph.store.model.clock import Clock, as_utc
+from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc
 from stratagraph.store.model.enums import Access, MemoryType, RecordState
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
@@ -231,6 +231,9 @@ class _PastList:
         self._wanted = wanted
         self._scopes = list(scopes) if scopes is not None else None
         self._at = at
+        created = wanted.created
+        end = at + RESOLUTION if created.end is None else min(created.end, at + RESOLUTION)
+        self._then = replace(wanted.then(), created=replace(created, end=end))  # what came later is not looked at
         self._whole: Listed | None = None
         self.read: dict[UUID, MemoryRecord] = {}
 
@@ -240,13 +243,13 @@ class _PastList:
         In any other order, which may have been another then, the newest LOOKED_THEN are put in order.
         """
         by_id = order in (ListOrder.CREATED_DESC, ListOrder.CREATED_ASC)
-        if not by_id or await self._lister.named(self._wanted.then()) is not None:
+        if not by_id or await self._lister.named(self._then) is not None:
             whole = await self._all()
             return replace(whole, records=in_order(whole.records, order, after), ended=None)
         found: list[ListedRecord] = []
         looked, position = 0, after
         while looked < LOOKED_THEN:
-            listed = await self._lister.page(self._wanted.then(), order, first=READ_THEN, after=position)
+            listed = await self._lister.page(self._then, order, first=READ_THEN, after=position)
             found += await self._as_they_were(listed.records)
             looked += len(listed.records)
             position = listed.ended
@@ -263,7 +266,7 @@ class _PastList:
 
     async def _all(self) -> Listed:
         if self._whole is None:
-            wanted, order = self._wanted.then(), ListOrder.CREATED_DESC
+            wanted, order = self._then, ListOrder.CREATED_DESC
             named = await self._lister.named(wanted)
             is_cut = False
             if named is None:

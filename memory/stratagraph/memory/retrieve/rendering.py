@@ -67,7 +67,7 @@ class _Line:
         return tokens_in(self.before) + tokens_in(self.after) + 1  # with the line break
 
     def __str__(self) -> str:
-        return f"{self.before}{without_citations(self.shown)}{self.after}"
+        return f"{without_citations(self.before + self.shown)}{self.after}"
 
 
 def render(

@@ -11,7 +11,7 @@ from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE
 from stratagraph.memory.revise.lessons import lesson_authors
-from stratagraph.memory.revise.noting import payload_warnings
+from stratagraph.memory.revise.noting import masked_in_revision, payload_warnings
 from stratagraph.memory.revise.request import Fork
 from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
@@ -58,6 +58,7 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
         seals_from=sealing_level(work.directory.vault),
     )
     refuse_computed(request.payload, old.type, path=["payload"])
+    work.warnings += masked_in_revision(draft, "payload")
     if old.type is not MemoryType.SEMANTIC and not _excludes(old.type, old.payload or {}, draft.payload):
         raise ConditionsOverlap(
             "conditions: the record and this variant can apply together; give other values for a key of the record",

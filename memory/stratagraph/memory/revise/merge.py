@@ -11,7 +11,7 @@ from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.requests.evidence import accepted_evidence
 from stratagraph.memory.revise.merge_entities import merge_entities
 from stratagraph.memory.revise.merged_payloads import merged_payload
-from stratagraph.memory.revise.noting import payload_warnings
+from stratagraph.memory.revise.noting import masked_in_revision, payload_warnings
 from stratagraph.memory.revise.repointing import repoint
 from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.successor import successor
@@ -86,6 +86,7 @@ async def _unite(
     )
     if request.payload is not None:
         refuse_computed(request.payload, lead.type, path=["payload"])
+        work.warnings += masked_in_revision(draft, "payload")
     draft.inherited_sources = tuple(_distinct(carried))
     writes = await work.writes(draft)
     await link_names(writes)

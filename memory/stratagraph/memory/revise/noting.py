@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.noting import masked_secrets
 from stratagraph.memory.requests.contents import EvidenceEntry, ObservationContent
 from stratagraph.memory.requests.keys import misspelt_keys
-from stratagraph.memory.requests.warnings import RequestWarning, replaced_path
+from stratagraph.memory.requests.warnings import RequestWarning, WarningCode, replaced_path, warning
 from stratagraph.memory.revise.request import Revise
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.error_values import shown
@@ -17,6 +18,8 @@ from stratagraph.store.model.payloads import PAYLOADS
 from stratagraph.store.model.payloads.base import Part
 from stratagraph.store.model.records import MemoryRecord
 
+# Fields of a record that callers may take for keys of its payload.
+_OF_RECORDS = frozenset({"sensitivity", "scope", "tags", "confidence", "salience", "lifecycle", "provenance"})
 _FORMS: Mapping[MemoryType, type[Part]] = {**PAYLOADS, MemoryType.SEMANTIC: ObservationContent}
 
 
@@ -31,7 +34,8 @@ def payload_warnings(
     """Return the warnings about keys of the payload that a revision of `old` gives in `field`.
 
     Keys that the stored payload has in the same places are no mistake of this request. Raises InvalidInput for known
-    keys in another spelling, and for a payload that says that it is of another type.
+    keys in another spelling, for a payload that says that it is of another type, and for changes of what is no part of
+    a payload, such as the record's sensitivity.
     """
     kind = (given or {}).get("kind")
     if kind not in (None, old.type.label):
@@ -40,7 +44,21 @@ def payload_warnings(
             f" a payload of type {old.type.label}, or name another record",
             path=[field, "kind"],
         )
-    return misspelt_keys(_FORMS[old.type], given, path=(field,), stored=old.payload)
+    form = _FORMS[old.type]
+    found = misspelt_keys(form, given, path=(field,), stored=old.payload)
+    for name in given or ():
+        if name not in _OF_RECORDS or name in form.model_fields or name in (old.payload or {}):
+            continue
+        problem = "is of the record and not of its payload, so that no revision changes it"
+        if field == "changes":
+            raise InvalidInput(f"{field}.{name}: {problem}; leave it out", path=[field, name])
+        found.append(warning(WarningCode.KEY_RESEMBLES_KNOWN, (field, name), f"{problem}; it is kept as a key"))
+    return found
+
+
+def masked_in_revision(draft: Draft, field: str) -> list[RequestWarning]:
+    """Return the warnings about secrets in the draft of a revision whose payload was given in `field`."""
+    return [replaced_path(one, (field, *one.path[1:])) for one in masked_secrets(draft)]
 
 
 def about_revision(

@@ -17,7 +17,7 @@ from stratagraph.memory.requests.evidence import accepted_evidence
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE, edited_entity, entity_mention, rewrite_record
 from stratagraph.memory.revise.lessons import lesson_authors
 from stratagraph.memory.revise.merge_patch import patched
-from stratagraph.memory.revise.noting import payload_warnings
+from stratagraph.memory.revise.noting import masked_in_revision, payload_warnings
 from stratagraph.memory.revise.request import Amend, Supersede
 from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
@@ -98,8 +98,10 @@ async def _replace(work: UnitOfWork, old: MemoryRecord, payload: dict[str, Any],
     )
     if isinstance(request, Amend):
         refuse_computed(request.changes, old.type, path=["changes"])
+        work.warnings += masked_in_revision(draft, "changes")
     else:
         refuse_computed(request.payload, old.type, path=["payload"])
+        work.warnings += masked_in_revision(draft, "payload")
     if old.type in CHANGED_IN_PLACE:
         return await _change_in_place(work, old, draft, request)
     writes = await work.writes(draft)

@@ -3,7 +3,7 @@
 A page is read along the index of its order, over a bounded number of records that the caller may see; records that it
 may not see count for nothing, so they move neither a page nor its end. A page may therefore be short although more
 follow. Where the filter itself names few records (by id, thread, subject or slot), these are read instead, and put in
-order. By salience and by name, which no index has, the newest SORTED are put in order.
+order. By salience and by name, which no index has, the newest SORTED that fit are put in order.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ WALKED = 50_000  # entries of an index for one page, of records that the caller 
 LOOKED = 2_000  # records that are compared with a filter for one page
 NAMED = 2_000  # records that a filter names at most so that they are read instead
 SORTED = 5_000  # records that are put in order by salience or by name, the newest
+SORT_WALKS = 4  # times that many records are compared with a filter to find those
 COUNTED = 10_000  # records that are compared with a filter to count those that fit
 OPENED = 100  # sealed records that are opened at once
 _EARLIEST, _LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
@@ -164,8 +165,8 @@ class Wanted:
     def then(self) -> Wanted:
         """Return what of it can be told of a past record by the present one, which may have changed since."""
         return Wanted(
-            types=self.types, ids=self.ids, thread=self.thread, slot=self.slot, subject=self.subject,
-            predicate=self.predicate, created=self.created, is_past=True,
+            types=self.types, scopes=self.scopes, ids=self.ids, thread=self.thread, slot=self.slot,
+            subject=self.subject, predicate=self.predicate, created=self.created, is_past=True,
         )  # fmt: skip
 
     def fits_then(self, record: MemoryRecord, scopes: Sequence[str] | None) -> bool:
@@ -274,9 +275,22 @@ class RecordLister:
             return await self._walk(wanted, order, first=first, after=after)
         is_cut = False
         if named is None:
-            newest = await self._walk(wanted, ListOrder.CREATED_DESC, first=SORTED, after=None, names=names)
-            named, is_cut = newest.records, newest.ended is not None
+            named, is_cut = await self._newest(wanted, names=names)
         return Listed(records=in_order(named, order, after), ended=None, is_cut=is_cut)
+
+    async def _newest(self, wanted: Wanted, *, names: bool) -> tuple[tuple[ListedRecord, ...], bool]:
+        """Return the newest SORTED of the records that fit, and whether older ones may fit too.
+
+        Where few fit, up to SORT_WALKS times as many are compared with the filter.
+        """
+        found: tuple[ListedRecord, ...] = ()
+        after = None
+        for _ in range(SORT_WALKS):
+            part = await self._walk(wanted, ListOrder.CREATED_DESC, first=SORTED, after=after, names=names)
+            found, after = (*found, *part.records), part.ended
+            if after is None or len(found) >= SORTED:
+                break
+        return found[:SORTED], after is not None or len(found) > SORTED
 
     async def count(self, wanted: Wanted) -> int | None:
         """Return the number of records that fit; None where more than COUNTED would have to be compared."""
