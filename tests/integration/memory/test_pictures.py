@@ -74,8 +74,11 @@ async def test_a_slot_shows_all_that_it_held_in_the_order_of_validity(memory: Me
         last = await pictures.slot_history(trust, in_order[0], first=2)
         assert {record.id for record in last.records} == {wrong.id, ids[-1][1]}
     turn = (await memory.turn("no fact")).primary.id
-    assert (await pictures.slot_history(memory.trust, turn)).records == ()
+    with pytest.raises(InvalidInput, match="is a record of type episodic, not a fact") as refused:
+        await pictures.slot_history(memory.trust, turn)
+    assert refused.value.path == ["id"]
     nobody = trust_of(actor="nobody", ceiling=Sensitivity.PUBLIC, scopes=set())
+    assert (await pictures.slot_history(nobody, turn)).records == ()
     assert (await pictures.slot_history(nobody, in_order[0])).records == ()
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stratagraph.memory.capture.noting import meant_keys
 from stratagraph.memory.requests.contents import CONTENTS, CaptureContext, EvidenceEntry, form_of
 from stratagraph.memory.requests.keys import misspelt_keys, unread_keys
 from stratagraph.memory.requests.warnings import WarningCode
@@ -114,6 +115,24 @@ def test_what_a_context_has_beyond_its_known_keys_is_warned_of() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "content", "keys"),
+    [
+        (SourceKind.TOOL_OUTPUT, {"tool_name": "t", "arguments": {}, "output": 1}, ["arguments", "output"]),
+        (SourceKind.TOOL_OUTPUT, {"tool_name": "t", "args": {}, "arguments": {}, "result": 1, "output": 2}, []),
+        (SourceKind.AGENT_TURN, {"role": "user", "text": "x", "session_id": "s", "sensitivity": "HIGH"}, None),
+        (SourceKind.EVENT, {"description": "x"}, ["description"]),
+        (SourceKind.EVENT, {"description": "x", "text": "y"}, []),
+        (SourceKind.OBSERVATION, {"valid_from": "2026-01-01", "policy": "REPLACE"}, ["valid_from", "policy"]),
+        (SourceKind.EPISODE, {"session_id": "s"}, []),
+    ],
+)
+def test_words_of_other_systems_are_warned_of(kind: SourceKind, content: Any, keys: list[str] | None) -> None:
+    found = meant_keys(kind, content)
+    assert [one.path[-1] for one in found] == (["session_id", "sensitivity"] if keys is None else keys)
+    assert all(one.code is WarningCode.KEY_RESEMBLES_KNOWN for one in found)
+
+
 def captures(data: Path) -> Iterator[tuple[SourceKind, dict[str, Any]]]:
     """Yield the messages and turns of real data as they are, as contents of the kinds that a program would choose."""
     for file in sorted([*data.glob("tau-airline/*.jsonl"), *data.glob("retail/*.jsonl")]):
@@ -143,7 +162,7 @@ def test_real_messages_are_neither_refused_nor_warned_of() -> None:
     seen: Counter[str] = Counter()
     for kind, content in captures(DATA):
         seen[kind.value] += 1
-        for one in misspelt_keys(form_of(kind, None), content, path=("content",)):
+        for one in [*misspelt_keys(form_of(kind, None), content, path=("content",)), *meant_keys(kind, content)]:
             seen[f"warning: {kind.value} {one.path[-1]}"] += 1
     assert seen.total() > 10_000
     assert [name for name in seen if name.startswith("warning")] == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stratagraph.memory.capture.draft import Draft, MentionResult
 from stratagraph.memory.capture.interpret import MAX_LABELS
@@ -15,7 +15,7 @@ from stratagraph.memory.requests.warnings import RequestWarning, WarningCode, wa
 from stratagraph.memory.secrets.masking import holds_mask
 from stratagraph.store.artifacts.objects import hash_in
 from stratagraph.store.model.canonical import normalised_name
-from stratagraph.store.model.enums import Access, MemoryType
+from stratagraph.store.model.enums import Access, MemoryType, SourceKind
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.payloads.procedures import tools_used
 from stratagraph.store.model.records import MemoryRecord
@@ -29,11 +29,51 @@ _RENDERED: tuple[object, ...] = (
 )  # values of `revision` that say nothing else than the record's state
 
 
+_THREAD = dict.fromkeys(("session_id", "sessionId", "conversation_id", "conversationId"), "thread_id")
+_ARGS = dict.fromkeys(("arguments", "parameters", "input", "tool_input"), "args")
+_RESULT = dict.fromkeys(("output", "response", "tool_output"), "result")
+_ERROR = dict.fromkeys(("is_error", "isError", "error_message"), "error")
+# Words of other systems for what a content has under another name, by source kind.
+_MEANT: Mapping[SourceKind, Mapping[str, str]] = {
+    SourceKind.TOOL_OUTPUT: {**_THREAD, **_ARGS, **_RESULT, **_ERROR},
+    SourceKind.AGENT_TURN: _THREAD,
+    SourceKind.EVENT: {**_THREAD, "description": "summary"},
+    SourceKind.WORKING_STATE: {
+        **dict.fromkeys(("next_step", "next_steps"), "next_actions"),
+        "questions": "open_questions",
+        "constraints": "active_constraints",
+        "summary": "context_summary",
+    },
+    SourceKind.OBSERVATION: {**dict.fromkeys(("valid_from", "valid_to"), "validity"), "policy": "revision_policy"},
+}
+# Fields of a capture that a content does not have: what they would decide is decided without them.
+_OF_CAPTURES = {"sensitivity": "sensitivity", "scope": "scope", "idempotency_key": "idempotencyKey"}
+_OF_CAPTURES["idempotencyKey"] = "idempotencyKey"
+
+
+def meant_keys(kind: SourceKind, content: object) -> list[RequestWarning]:
+    """Return the warnings about keys that other systems use for what a content has under another name, or beside it."""
+    if not isinstance(content, dict):
+        return []
+    found = []
+    meant = _MEANT.get(kind, {})
+    for key in content:
+        known = meant.get(key)
+        if known is not None and known not in content and not (known == "summary" and "text" in content):
+            problem = f"is taken for a key of your own, and not read as {known}; write {known} if that is meant"
+            found.append(warning(WarningCode.KEY_RESEMBLES_KNOWN, ("content", key), problem))
+        elif key in _OF_CAPTURES:
+            problem = f"is taken for a key of your own; give {_OF_CAPTURES[key]} beside the content if that is meant"
+            found.append(warning(WarningCode.KEY_RESEMBLES_KNOWN, ("content", key), problem))
+    return found
+
+
 def key_warnings(request: CaptureRequest) -> list[RequestWarning]:
     """Return the warnings about unknown keys of a request. Raises InvalidInput for known ones in another spelling."""
     form = form_of(request.source_kind, request.proposed_type)
     found = misspelt_keys(form, request.content, path=("content",))
     misspelt_keys(CaptureContext, request.context, path=("context",))
+    found += meant_keys(request.source_kind, request.content)
     return [*found, *unread_keys(CaptureContext, request.context, path=("context",))]
 
 

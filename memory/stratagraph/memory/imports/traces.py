@@ -220,7 +220,7 @@ class _Run:
                     source=f"traces:{self.source}"[:256],
                     source_kind=capture.kind,
                     content=content,
-                    tags=("trace",),
+                    tags=() if capture.kind is SourceKind.OUTCOME else ("trace",),  # it becomes no record
                     scope=self.scope,
                     timestamp=capture.at,
                     idempotency_key=key,

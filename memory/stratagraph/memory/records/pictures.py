@@ -121,8 +121,8 @@ class Pictures:
     ) -> Shown:
         """Return the facts that hold or held the slot of a fact, in the order of their validity; the last `first`.
 
-        Empty if the caller may not read the record in full, or if it is no fact. With `as_of`, the last SLOT_LOOKED
-        facts of the slot are looked at.
+        Empty if the caller may not read the record in full. With `as_of`, the last SLOT_LOOKED facts of the slot are
+        looked at. Raises InvalidInput for a record that the caller may read in full and that is no fact.
         """
         trust.require(Access.READ)
         check_between("first", first, 1, MAX_PAGE)
@@ -130,6 +130,7 @@ class Pictures:
         async with self._database.reading(caller.bounds) as connection:
             slot = await fetch_slot(connection, caller, id_)
             if slot is None:
+                await self._refuse_other(connection, caller, id_)
                 return Shown(records=())
             found: list[MemoryRecord] = []
             below = GREATEST_ID
@@ -140,6 +141,16 @@ class Pictures:
                     break
                 below = ids[-1]
         return Shown(records=tuple(sorted(found[:first], key=_begins)), as_of=instant)
+
+    async def _refuse_other(self, connection: Connection, caller: Caller, id_: UUID) -> None:
+        """Raise InvalidInput for a record that the caller may read in full."""
+        reader = Reader(connection, self._directory, caller, self._clock.now())
+        record = (await reader.records([id_])).get(id_)
+        if record is not None and not record.redacted:
+            raise InvalidInput(
+                f"id: {id_} is a record of type {record.type.label}, not a fact; give the id of a SEMANTIC record",
+                path=["id"],
+            )
 
     async def plan_versions(self, trust: Trust, plan_id: str, *, as_of: datetime | None = None) -> Shown:
         """Return the versions of a plan that the caller may read in full, the newest first, at most MAX_VERSIONS."""
