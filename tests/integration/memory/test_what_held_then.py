@@ -7,13 +7,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_memory import Memory, trust_of
+from fix_memory import EVIDENCE, Memory, trust_of
 
 from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.weights import Signal
-from stratagraph.memory.revise.request import Retract
+from stratagraph.memory.revise.request import Amend, Retract
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.trust import Trust
 
@@ -116,6 +116,19 @@ async def test_a_withdrawn_fact_never_held(memory: Memory) -> None:
     await memory.revise(Retract(record_id=norwick, rationale="it was his brother"))
     for task in ("Where did Tor Holt work in 2022?", "Who has worked at Norwick?"):
         assert "Norwick" not in await facts(memory, task)
+
+
+@pytest.mark.parametrize("policy", ["replace", "fork"])
+async def test_a_corrected_fact_never_held(memory: Memory, policy: str) -> None:
+    begin = {"mode": "timeboxed", "start": "2026-02-01T00:00:00Z"}
+    wrong = await memory.observe("Rosa", "rides_at", "Velodrome", revision_policy=policy, validity=begin)
+    right = wrong.primary
+    for place in ("Velodrom", "Velodromo"):
+        changed = Amend(record_id=right.id, changes={"object": place}, evidence=EVIDENCE, rationale="misspelt")
+        right = (await memory.revise(changed)).record
+    for at in (datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC), memory.clock.now()):
+        held = await memory.lookup.records(memory.trust, RecordFilter(types=[MemoryType.SEMANTIC], valid_at=at))
+        assert [record.id for record in held.records] == [right.id]
 
 
 async def test_hidden_facts_neither_come_nor_move_others(memory: Memory) -> None:

@@ -111,11 +111,13 @@ WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 -- superseded_from --
 -- Fragment: since when another value has held in the place of a superseded fact (`r`).
 -- That is the next one in its slot, if it has one at a time, or else what superseded it, as far as the caller may read
--- that in full.
+-- that in full. What begins with it replaced it from its begin on, if it is current or newer: it was corrected.
 CASE WHEN r.single_valued THEN (
   SELECT min(coalesce(lower(s.validity), s.occurred_at)) FROM record s
   WHERE s.tenant = r.tenant AND s.scope = r.scope AND s.sensitivity = r.sensitivity AND s.slot_key = r.slot_key
-    AND s.type = 4 AND s.state <= 3 AND coalesce(lower(s.validity), s.occurred_at) > coalesce(lower(r.validity), r.occurred_at)
+    AND s.type = 4 AND s.state <= 3 AND s.id <> r.id
+    AND coalesce(lower(s.validity), s.occurred_at) >= coalesce(lower(r.validity), r.occurred_at)
+    AND (s.state < 3 OR s.id > r.id OR coalesce(lower(s.validity), s.occurred_at) > coalesce(lower(r.validity), r.occurred_at))
 ) ELSE (
   SELECT min(coalesce(lower(s.validity), s.occurred_at)) FROM relation_in_sight e
   JOIN record s ON s.tenant = e.tenant AND s.id = e.source
