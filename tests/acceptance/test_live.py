@@ -253,6 +253,29 @@ async def test_silence_has_heartbeats_with_the_position(quick: Service) -> None:
             assert [one["recordId"] for one in page] == [id_]
 
 
+async def test_what_a_client_must_take_before_it_is_freed_has_a_bound(database_url: str, tmp_path: Path) -> None:
+    given = {"database_url": database_url, "single_user": "on", "data_dir": str(tmp_path / "data")}
+    bounds = {f"{LIVE}.delivery:MAX_EVENT_BYTES": 4_000, "stratagraph.graphql.app:MAX_ANSWER_BYTES": 4_000}
+    large = "subscription($after: String) { changed(after: $after) { position record { payload } } }"
+    with running(constants=json.dumps(bounds), **given) as service:
+        assert service.url is not None
+        async with httpx.AsyncClient(timeout=30) as http, socket(service.url) as ws:
+            client = Client(http, service.url)
+            begin = await position_of(client)
+            await ws.begin()
+            await ws.subscribe("small", after=begin)
+            await ws.subscribe("large", large, after=begin)
+            id_ = await note(client, "large", content={"event_kind": "note", "text": "word " * 1_000})
+            told = {message["id"]: message["payload"] for message in (await ws.receive(), await ws.receive())}
+            assert told["small"]["data"]["changed"]["recordId"] == id_
+            assert told["large"]["data"] is None
+            assert told["large"]["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
+            refused = await http.post(f"{service.url}/graphql", json={"query": "{ records { nodes { payload } } }"})
+            assert refused.status_code == 413
+            assert refused.json()["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
+            await client.data("{ records { nodes { id } } }")
+
+
 async def test_a_revoked_key_ends_its_streams_and_others_go_on(database_url: str, tmp_path: Path) -> None:
     given = {"database_url": database_url, "data_dir": str(tmp_path / "data")}
     with running(constants=QUICK, **given) as service:

@@ -35,6 +35,7 @@ from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.failure import (
     GRAPHQL_RESPONSE,
+    JSON,
     failure,
     media_type,
     refusal,
@@ -61,8 +62,9 @@ from stratagraph.graphql.web.entity_tags import NOT_MODIFIED, let_revalidate
 from stratagraph.graphql.web.get_requests import QueryOnly, read_parameters, refuse_other_sites
 from stratagraph.graphql.web.options import WebOptions
 from stratagraph.memory.records.artifacts import Artifacts
-from stratagraph.store.model.errors import InvalidInput, RateLimited, StratagraphError
+from stratagraph.store.model.errors import InvalidInput, LimitExceeded, RateLimited, StratagraphError
 
+MAX_ANSWER_BYTES = 64 << 20  # bytes of the answer to a query, before compression
 MAX_BODY_BYTES = 16 << 20  # bytes; room for a full batch of captures, refused before it is parsed
 DRAIN_BYTES = 64 << 20  # of a body that is too large are read and dropped, so that its client can read the answer
 DRAIN_S = 5.0  # seconds for which they are awaited
@@ -72,6 +74,12 @@ _PAGE_POLICY = (
 )
 _METHODS = ("GET", "HEAD", "POST", "PUT")  # of all routes
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class _SubResponse(Response):
+    """What is known of a response before its body: its status, its media type, and whether it is that of a query."""
+
+    is_of_query = False
 
 
 class _RequestAdapter(StarletteRequestAdapter):
@@ -115,7 +123,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
     async def get_sub_response(self, request: Request | WebSocket) -> Response:
         """Return the response whose status and media type `create_response` takes; `process_result` sets them."""
-        made = Response(status_code=200)
+        made = _SubResponse(status_code=200)
         made.media_type = media_type(request.headers.getlist("accept"))
         del made.headers["content-length"]
         request.state.sub_response = made
@@ -160,7 +168,8 @@ class GraphQLEndpoint(GraphQL[Context, None]):
             raise
 
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
-        sub_response: Response = request.state.sub_response
+        sub_response: _SubResponse = request.state.sub_response
+        sub_response.is_of_query = request.state.record.kind == "query"
         data: GraphQLHTTPResponse = {}
         # Variables are coerced when execution begins: an error without a path is not that of a field.
         is_refused = isinstance(result, PreExecutionError) or (
@@ -193,8 +202,18 @@ class GraphQLEndpoint(GraphQL[Context, None]):
     def create_response(
         self, response_data: GraphQLHTTPResponse | list[GraphQLHTTPResponse], sub_response: Response
     ) -> Response:
+        body = self.encode_json(response_data) if sub_response.status_code != NOT_MODIFIED else None
+        # A slow client holds its answer in memory; what a mutation has done is told however large it is.
+        if body is not None and len(body) > MAX_ANSWER_BYTES and getattr(sub_response, "is_of_query", False):
+            return refusal(
+                LimitExceeded(
+                    f"The answer has {len(body):,} bytes, and at most {MAX_ANSWER_BYTES:,} are sent; ask for fewer"
+                    " records or fields, or for each field once."
+                ),
+                media_type=sub_response.media_type or JSON,
+            )
         return Response(
-            self.encode_json(response_data) if sub_response.status_code != NOT_MODIFIED else None,
+            body,
             status_code=sub_response.status_code,
             headers=sub_response.headers,
             media_type=sub_response.media_type,

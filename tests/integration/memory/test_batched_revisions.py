@@ -249,7 +249,7 @@ async def test_what_a_batch_may_not_hold_is_refused_by_its_path(memory: Memory) 
     assert missing.value.path == ["items", "1", "retract", "recordId"]
     with pytest.raises(VersionConflict) as conflict:
         await many([fine, Retract(record_id=id_, rationale="no", expected_version=7)])
-    assert conflict.value.path == ["items", "1", "retract"]
+    assert conflict.value.path == ["items", "1", "retract", "expectedVersion"]
     record = await memory.record(id_)
     assert record.lifecycle is not None
     assert not record.lifecycle.pinned

@@ -19,6 +19,7 @@ from stratagraph.memory.changes.service import ChangesPage
 from stratagraph.store.feed.positions import seal_place
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model import enums
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
 
 
@@ -167,7 +168,12 @@ class ChangeFilter:
     )
 
     def as_request(self) -> filters.ChangeFilter:
-        """Return the filter as the service takes it. Raises InvalidInput for an id that is no UUID."""
+        """Return the filter as the service takes it. Raises InvalidInput for a wrong id and an empty list."""
+        for name in ("kinds", "types", "scopes", "ids"):
+            if getattr(self, name) == []:
+                raise InvalidInput(
+                    f"filter.{name}: is empty, so that no change would fit; leave it out for all", path=["filter", name]
+                )
         return filters.ChangeFilter(
             kinds=frozenset(domain.ChangeKind(kind.value) for kind in self.kinds or ()),
             types=frozenset(self.types or ()),

@@ -58,7 +58,10 @@ async def amend(work: UnitOfWork, request: Amend) -> UUID:
         return await _replace(work, old, amended_payload(old, request, work.at), request)
     except StratagraphError as error:
         if error.path and error.path[0] == "payload":
-            error.move(lambda path: ["changes", *path[1:]] if path[:1] == ["payload"] else path)
+            error.move(
+                lambda path: ["changes", *path[1:]] if path[:1] == ["payload"] else path,
+                lambda said: said.replace("payload", "changes", 1),
+            )
             error.args = (error.message.replace("payload", "changes", 1),)
         raise
 

@@ -296,6 +296,7 @@ def require_version(row: LockedRecord, expected: int | None) -> None:
             row.version,
             f"expectedVersion: record {row.id} is at version {row.version}, not {expected}; it has changed since it was"
             " read. Read it again, and repeat the change with the new version.",
+            path=["expectedVersion"],
         )
 
 

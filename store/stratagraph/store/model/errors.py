@@ -84,11 +84,14 @@ class StratagraphError(Exception):
     def problems(self, found: Sequence[Problem]) -> None:
         self._problems = tuple(found)
 
-    def move(self, to: Callable[[list[str]], list[str]]) -> None:
-        """Change the path and those of the problems by `to`, as where the request is a part of another one."""
+    def move(self, to: Callable[[list[str]], list[str]], said: Callable[[str], str] = str) -> None:
+        """Change the path and those of the problems by `to`, and their messages by `said`.
+
+        This is for a request that is a part of another one, or is made of one with other names.
+        """
         self.path = to(list(self.path or []))
         self._problems = tuple(
-            Problem(code=one.code, message=one.message, path=tuple(to(list(one.path)))) for one in self._problems
+            Problem(code=one.code, message=said(one.message), path=tuple(to(list(one.path)))) for one in self._problems
         )
 
 
@@ -146,12 +149,12 @@ class VersionConflict(StratagraphError):
 
     code = "VERSION_CONFLICT"
 
-    def __init__(self, current: int, message: str | None = None) -> None:
+    def __init__(self, current: int, message: str | None = None, *, path: Sequence[str] | None = None) -> None:
         text = (
             f"The record has changed since it was read; its version is now {current}. Read it again, and repeat the"
             " change with the new version."
         )
-        super().__init__(message or text)
+        super().__init__(message or text, path=path)
         self.current = current
 
 
