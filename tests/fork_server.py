@@ -55,6 +55,7 @@ def supervise(request: dict[str, object], out: int, err: int, status: int) -> No
 
 
 def become(request: dict[str, object], out: int, err: int) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background was started without
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.environ.clear()
