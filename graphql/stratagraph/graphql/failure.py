@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from stratagraph.graphql.error_fields import error_fields, extensions_of
 from stratagraph.graphql.request_record import RequestRecord
+from stratagraph.graphql.web.quality_values import quality_values
 from stratagraph.store.model.errors import RateLimited, StratagraphError
 
 JSON = "application/json"
@@ -30,22 +31,8 @@ _STATUS = {
 
 def media_type(accept: Iterable[str]) -> str:
     """Return the media type of the response: GRAPHQL_RESPONSE where the Accept headers prefer it, otherwise JSON."""
-    quality = {JSON: 0.0, GRAPHQL_RESPONSE: 0.0}
-    for item in ",".join(accept).split(","):
-        name, *parameters = (part.strip().lower() for part in item.split(";"))
-        if name in quality:
-            quality[name] = _quality(parameters)
+    quality = {JSON: 0.0, GRAPHQL_RESPONSE: 0.0} | quality_values(",".join(accept))
     return GRAPHQL_RESPONSE if quality[GRAPHQL_RESPONSE] > 0 and quality[GRAPHQL_RESPONSE] >= quality[JSON] else JSON
-
-
-def _quality(parameters: Iterable[str]) -> float:
-    for parameter in parameters:
-        if parameter.startswith("q="):
-            try:
-                return float(parameter.removeprefix("q="))
-            except ValueError:
-                return 0.0
-    return 1.0
 
 
 class Failure(JSONResponse):

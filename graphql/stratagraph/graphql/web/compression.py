@@ -17,6 +17,8 @@ import brotli
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stratagraph.graphql.web.quality_values import quality_values
+
 LEAST_BYTES = 1_024  # of an answer that is compressed
 MANY_BYTES = 32 << 10  # compressed apart from the event loop
 BROTLI_QUALITY = 4  # as fast as gzip at its level 6, and smaller
@@ -76,24 +78,11 @@ def accepted_coding(header: str) -> str | None:
     >>> accepted_coding("identity"), accepted_coding("identity;q=1, *;q=0.5"), accepted_coding("gzip;q=x")
     (None, None, None)
     """
-    quality: dict[str, float] = {}
-    for item in header.lower().split(","):
-        name, *parameters = (part.strip() for part in item.split(";"))
-        quality[name] = _quality(parameters)
+    quality = quality_values(header)
     others = quality.get("*", 0.0)
     offered = {name: quality.get(name, others) for name in _CODINGS}
     best = max(offered, key=offered.__getitem__)
     return best if offered[best] > 0 and offered[best] >= quality.get("identity", 0.0) else None
-
-
-def _quality(parameters: list[str]) -> float:
-    for parameter in parameters:
-        if parameter.startswith("q="):
-            try:
-                return float(parameter.removeprefix("q="))
-            except ValueError:
-                return 0.0
-    return 1.0
 
 
 class Compression:
