@@ -143,13 +143,7 @@ def renamed_errors(rename: Rename) -> Iterator[None]:
         def spelled(found: re.Match[str]) -> str:
             return ".".join(rename([*item, *found[0].split(".")])[len(item) :])
 
-        error.args = (_PLACE.sub(spelled, str(error.args[0])),)
-        if error.path:
-            error.problems = [
-                replace(one, message=_PLACE.sub(spelled, one.message), path=tuple(rename(list(one.path))))
-                for one in error.problems
-            ]
-            error.path = rename(error.path)
+        error.move(rename, lambda said: _PLACE.sub(spelled, said))
         raise
 
 

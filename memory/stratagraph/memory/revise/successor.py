@@ -112,5 +112,4 @@ def _about_payload(error: StratagraphError) -> StratagraphError:
     """Return the error of a capture with `payload` in place of `content`, as a revision calls it."""
     if error.path and error.path[0] == "content":
         error.move(lambda path: ["payload", *path[1:]] if path[:1] == ["content"] else path, _of_payload)
-        error.args = (_of_payload(error.message),)
     return error

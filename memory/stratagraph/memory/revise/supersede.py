@@ -62,7 +62,6 @@ async def amend(work: UnitOfWork, request: Amend) -> UUID:
                 lambda path: ["changes", *path[1:]] if path[:1] == ["payload"] else path,
                 lambda said: said.replace("payload", "changes", 1),
             )
-            error.args = (error.message.replace("payload", "changes", 1),)
         raise
 
 

@@ -85,11 +85,12 @@ class StratagraphError(Exception):
         self._problems = tuple(found)
 
     def move(self, to: Callable[[list[str]], list[str]], said: Callable[[str], str] = str) -> None:
-        """Change the path and those of the problems by `to`, and their messages by `said`.
+        """Change the path and those of the problems by `to`, and the messages of both by `said`.
 
         This is for a request that is a part of another one, or is made of one with other names.
         """
-        self.path = to(list(self.path or []))
+        self.args = (said(str(self.args[0])),)
+        self.path = to(list(self.path or [])) or None
         self._problems = tuple(
             Problem(code=one.code, message=said(one.message), path=tuple(to(list(one.path)))) for one in self._problems
         )
