@@ -10,6 +10,7 @@ from uuid import UUID
 
 import strawberry
 
+from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.store.model.ids import new_id, parse_id
 from stratagraph.store.model.problems import Problems
 
@@ -32,6 +33,11 @@ ValidAt = Annotated[
 AtLeastSequence = Annotated[
     str | None, strawberry.argument(description="`sequence` of a receipt; the answer reflects at least that write.")
 ]
+
+
+def maximum(what: str, default: int, most: int = MAX_PAGE) -> str:
+    """Return the description of an argument `first`."""
+    return f"Maximum number of {what} to return, from 1 to {most}; the default is {default}."
 
 
 def record_uuid(id_: str, name: str = "id") -> UUID:

@@ -12,6 +12,7 @@ from stratagraph.graphql.arguments import (
     RecordId,
     ValidAt,
     given_id,
+    maximum,
     record_uuid,
     request_of,
 )
@@ -40,10 +41,6 @@ DEFAULT_PATH_HOPS = 4
 DEFAULT_IMPACT_HOPS = 2
 DEFAULT_FIRST = 25
 DEFAULT_MATCHES = 20
-
-
-def _maximum(what: str, default: int) -> str:
-    return f"Maximum number of {what} to return, from 1 to {MAX_FIRST}; the default is {default}."
 
 
 def _existing(id_: strawberry.ID, found: T | None) -> T:
@@ -118,7 +115,7 @@ class GraphQueries:
             ),
         ] = DEFAULT_IMPACT_HOPS,
         first: Annotated[
-            int | None, strawberry.argument(description=_maximum("records", DEFAULT_FIRST))
+            int | None, strawberry.argument(description=maximum("records", DEFAULT_FIRST, MAX_FIRST))
         ] = DEFAULT_FIRST,
         at_least_sequence: AtLeastSequence = None,
         as_of: AsOfInstant = None,
@@ -148,7 +145,7 @@ class GraphQueries:
             strawberry.argument(description=f"Operations in order, 1 to {MAX_OPS}, each of 1 to {MAX_OP} characters."),
         ],
         first: Annotated[
-            int | None, strawberry.argument(description=_maximum("plans", DEFAULT_MATCHES))
+            int | None, strawberry.argument(description=maximum("plans", DEFAULT_MATCHES, MAX_FIRST))
         ] = DEFAULT_MATCHES,
         at_least_sequence: AtLeastSequence = None,
         as_of: AsOfInstant = None,
@@ -172,7 +169,7 @@ class GraphQueries:
         info: Info,
         id: RecordId,  # noqa: A002 - the contract's name
         first: Annotated[
-            int | None, strawberry.argument(description=_maximum("entities", DEFAULT_MATCHES))
+            int | None, strawberry.argument(description=maximum("entities", DEFAULT_MATCHES, MAX_FIRST))
         ] = DEFAULT_MATCHES,
         at_least_sequence: AtLeastSequence = None,
         as_of: AsOfInstant = None,
@@ -202,7 +199,7 @@ class GraphQueries:
             strawberry.argument(description=f"Ids of the records that the front end has, at most {MAX_LOADED}."),
         ] = None,
         first: Annotated[
-            int | None, strawberry.argument(description=_maximum("neighbours", DEFAULT_FIRST))
+            int | None, strawberry.argument(description=maximum("neighbours", DEFAULT_FIRST, MAX_FIRST))
         ] = DEFAULT_FIRST,
         at_least_sequence: AtLeastSequence = None,
         as_of: AsOfInstant = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import strawberry
 
-from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, ValidAt, record_uuid
+from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, ValidAt, maximum, record_uuid
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.limits.costs import PARTIES, PARTY
 from stratagraph.graphql.past import shown_as_of
@@ -36,23 +36,20 @@ OfScopes = Annotated[
 ]
 
 
-def _maximum(what: str, default: int) -> str:
-    return f"Maximum number of {what} to return, from 1 to {MAX_PAGE}; the default is {default}."
-
-
 @strawberry.type(description="Queries that answer one picture of a front end each.")
 class ListQueries:
     @strawberry.field(
         description="Return the facts that hold or held the slot of a fact, in any state, in the order of their"
         " validity: those of its subject and predicate, in its scope and sensitivity. Empty where the caller may not"
-        " read the record in full, or it is no fact. `records(filter: {slotOf:})` has the same facts page by page."
+        " read the record in full; INVALID_INPUT for one that it may read and that is no fact."
+        " `records(filter: {slotOf:})` has the same facts page by page."
     )
     async def slot_history(
         self,
         info: Info,
         id: RecordId,  # noqa: A002 - the contract's name
         first: Annotated[
-            int | None, strawberry.argument(description=_maximum("facts, the last stored,", MAX_PAGE))
+            int | None, strawberry.argument(description=maximum("facts, the last stored,", MAX_PAGE))
         ] = MAX_PAGE,
         as_of: AsOfInstant = None,
     ) -> list[MemoryRecord]:
@@ -117,9 +114,7 @@ class ListQueries:
     async def disputes(
         self,
         info: Info,
-        first: Annotated[
-            int | None, strawberry.argument(description=_maximum("disputes", DEFAULT_PAGE))
-        ] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("disputes", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
     ) -> DisputeConnection:
         context = info.context
@@ -141,7 +136,7 @@ class ListQueries:
         until: Annotated[
             datetime, strawberry.argument(description="Instant to look ahead to, from now to ten years ahead.")
         ],
-        first: Annotated[int | None, strawberry.argument(description=_maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
     ) -> FadingConnection:
         context, forgetting = info.context, info.context.services.forgetting
@@ -164,7 +159,7 @@ class ListQueries:
             str | None, strawberry.argument(description="Only entities of this scope; null for all visible scopes.")
         ] = None,
         first: Annotated[
-            int | None, strawberry.argument(description=_maximum("entities", DEFAULT_ENTITIES))
+            int | None, strawberry.argument(description=maximum("entities", DEFAULT_ENTITIES))
         ] = DEFAULT_ENTITIES,
         after: After = None,
         as_of: AsOfInstant = None,
@@ -188,7 +183,7 @@ class ListQueries:
         self,
         info: Info,
         scopes: OfScopes = None,
-        first: Annotated[int | None, strawberry.argument(description=_maximum("tags", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("tags", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
     ) -> LabelConnection:
         page = await info.context.services.lookup.labels.page(
@@ -205,7 +200,7 @@ class ListQueries:
         info: Info,
         scopes: OfScopes = None,
         first: Annotated[
-            int | None, strawberry.argument(description=_maximum("predicates", DEFAULT_PAGE))
+            int | None, strawberry.argument(description=maximum("predicates", DEFAULT_PAGE))
         ] = DEFAULT_PAGE,
         after: After = None,
     ) -> LabelConnection:

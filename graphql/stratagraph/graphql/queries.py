@@ -7,7 +7,7 @@ from typing import Annotated
 
 import strawberry
 
-from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, record_uuid
+from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, maximum, record_uuid
 from stratagraph.graphql.change_fields import ChangeQueries
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
@@ -33,7 +33,6 @@ from stratagraph.graphql.types.record_lists import RecordConnection, RecordFilte
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.reevaluation import ImpactedRecord, Reevaluation, RevisionImpact
 from stratagraph.graphql.types.retrieve import RetrieveGraphInput, RetrieveGraphResult, RetrieveGraphSuccess
-from stratagraph.memory.records.cursors import MAX_PAGE
 from stratagraph.memory.revise.service import MAX_WAITING
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.records.episode_timelines import LISTED_EVENTS
@@ -41,10 +40,6 @@ from stratagraph.store.records.episode_timelines import LISTED_EVENTS
 DEFAULT_PAGE = 50
 DEFAULT_ENTITIES = 20
 DEFAULT_RUNS = 20
-
-
-def _maximum(what: str, default: int) -> str:
-    return f"Maximum number of {what} to return, from 1 to {MAX_PAGE}; the default is {default}."
 
 
 @strawberry.type(description="Queries about records and their lifecycle.")
@@ -115,9 +110,7 @@ class RecordQueries:
         self,
         info: Info,
         id: RecordId,  # noqa: A002 - the contract's name
-        first: Annotated[
-            int | None, strawberry.argument(description=_maximum("versions", DEFAULT_PAGE))
-        ] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("versions", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
     ) -> RecordHistory:
         context = info.context
@@ -135,7 +128,7 @@ class RecordQueries:
         self,
         info: Info,
         id: RecordId,  # noqa: A002 - the contract's name
-        first: Annotated[int | None, strawberry.argument(description=_maximum("entries", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("entries", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
     ) -> AuditLog:
         context = info.context
@@ -156,7 +149,7 @@ class RecordQueries:
         filter: Annotated[  # noqa: A002 - the contract's name
             RecordFilter | None, strawberry.argument(description="Which records to list; null for all.")
         ] = None,
-        first: Annotated[int | None, strawberry.argument(description=_maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
         order: Annotated[
             ListOrder | None, strawberry.argument(description="Order of the list; null for the newest first.")
@@ -190,7 +183,7 @@ class RecordQueries:
             str | None, strawberry.argument(description="Only entities of this scope; null for all visible scopes.")
         ] = None,
         first: Annotated[
-            int | None, strawberry.argument(description=_maximum("entities", DEFAULT_ENTITIES))
+            int | None, strawberry.argument(description=maximum("entities", DEFAULT_ENTITIES))
         ] = DEFAULT_ENTITIES,
     ) -> list[MemoryRecord]:
         context = info.context
@@ -283,9 +276,7 @@ class RecordQueries:
     async def failed_captures(
         self,
         info: Info,
-        first: Annotated[
-            int | None, strawberry.argument(description=_maximum("captures", DEFAULT_PAGE))
-        ] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("captures", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
     ) -> FailedCaptureConnection:
         context = info.context
@@ -302,7 +293,7 @@ class RecordQueries:
     async def duplicate_candidates(
         self,
         info: Info,
-        first: Annotated[int | None, strawberry.argument(description=_maximum("pairs", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("pairs", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
     ) -> DuplicateCandidateConnection:
         context = info.context
@@ -319,7 +310,7 @@ class RecordQueries:
     async def consolidation_runs(
         self,
         info: Info,
-        first: Annotated[int | None, strawberry.argument(description=_maximum("runs", DEFAULT_RUNS))] = DEFAULT_RUNS,
+        first: Annotated[int | None, strawberry.argument(description=maximum("runs", DEFAULT_RUNS))] = DEFAULT_RUNS,
         after: After = None,
     ) -> ConsolidationRunConnection:
         context = info.context
@@ -347,7 +338,7 @@ class RecordQueries:
         until: Annotated[
             datetime, strawberry.argument(description="Instant to look ahead to, from now to ten years ahead.")
         ],
-        first: Annotated[int | None, strawberry.argument(description=_maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        first: Annotated[int | None, strawberry.argument(description=maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
         after: After = None,
     ) -> ForgetPreview:
         context = info.context
