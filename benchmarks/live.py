@@ -307,7 +307,7 @@ class _Follower:
     connects: int = 0
 
     async def follow(self, port: int) -> None:
-        """Follow until broken off; come back at once when the service is gone."""
+        """Follow until broken off; connect again at once when the service is down."""
         while True:
             with suppress(OSError, asyncio.IncompleteReadError):
                 self.connects += 1
@@ -368,7 +368,7 @@ async def _break_off(service: _Service, reconnects: int, kills: int) -> dict[str
 
 
 async def _keep_writing(port: int, written: list[str], stopping: asyncio.Event) -> None:
-    """Write one record after the other; while the service is gone, try again."""
+    """Write one record after the other; while the service is down, try again."""
     number = 0
     while not stopping.is_set():
         number += 1

@@ -46,6 +46,7 @@ from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.limits.refusals import is_large, refused_operation
 from stratagraph.graphql.live.event_stream import EventStreams, asks_for_events
+from stratagraph.graphql.live.parts import StreamParts
 from stratagraph.graphql.live.sessions import OpenSubscriptions
 from stratagraph.graphql.live.socket import Sockets
 from stratagraph.graphql.masking import coded
@@ -117,9 +118,17 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         self._authentication = authentication
         self._admission = admission
         assert isinstance(self.schema, Schema)
-        parts = (services, authentication, admission, self.schema, OpenSubscriptions(admission.options), stopping)
-        self._streams = EventStreams(*parts, web)
-        self._sockets = Sockets(*parts, web)
+        parts = StreamParts(
+            services=services,
+            authentication=authentication,
+            admission=admission,
+            schema=self.schema,
+            subscriptions=OpenSubscriptions(admission.options),
+            stopping=stopping,
+            web=web,
+        )
+        self._streams = EventStreams(parts)
+        self._sockets = Sockets(parts)
 
     async def get_sub_response(self, request: Request | WebSocket) -> Response:
         """Return the response whose status and media type `create_response` takes; `process_result` sets them."""

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import orjson
 
 from stratagraph.graphql.context import Context
-from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.courtesy import give_way
 from stratagraph.graphql.live.operations import AcceptedSubscription, Refused
-from stratagraph.graphql.live.sessions import OpenSubscriptions
-from stratagraph.graphql.services import Services
+from stratagraph.graphql.live.parts import StreamParts
 from stratagraph.graphql.types.changes import Change
 from stratagraph.memory.changes import change as domain
 from stratagraph.memory.changes.service import Batch, ChangeStream
@@ -28,17 +26,6 @@ SLICE = 25  # changes rendered at a time
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0  # while the database is unavailable
 
 
-def _bounded(payload: bytes) -> bytes:
-    """Return the payload of an event, or, if it is too large, one with an error in its place."""
-    if len(payload) <= MAX_EVENT_BYTES:
-        return payload
-    error = LimitExceeded(
-        f"The change has {len(payload):,} bytes with this selection, and at most {MAX_EVENT_BYTES:,} are sent; select"
-        " each field once, or only `recordId` and `position`, and read the record by `record`."
-    )
-    return orjson.dumps({"data": None, "errors": Refused.because(error).formatted()})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """A change as it is sent: its position, and the payload as JSON."""
@@ -50,17 +37,10 @@ class Event:
 class Delivery:
     """Delivers the changes of one subscription to one client, at the speed at which the client takes them."""
 
-    def __init__(
-        self,
-        services: Services,
-        admission: Admission,
-        party: str,
-        subscription: AcceptedSubscription,
-        opened: OpenSubscriptions,
-    ) -> None:
-        self._services = services
-        self._opened = opened
-        self._admission = admission
+    def __init__(self, parts: StreamParts, party: str, subscription: AcceptedSubscription) -> None:
+        self._services = parts.services
+        self._opened = parts.subscriptions
+        self._admission = parts.admission
         self._party = party
         self._subscription = subscription
         self._stream: ChangeStream | None = None
@@ -149,3 +129,14 @@ class Delivery:
                 return
             except RateLimited as error:
                 await asyncio.sleep(error.retry_after_s)
+
+
+def _bounded(payload: bytes) -> bytes:
+    """Return the payload of an event, or, if it is too large, one with an error in its place."""
+    if len(payload) <= MAX_EVENT_BYTES:
+        return payload
+    error = LimitExceeded(
+        f"The change has {len(payload):,} bytes with this selection, and at most {MAX_EVENT_BYTES:,} are sent; select"
+        " each field once, or only `recordId` and `position`, and read the record by `record`."
+    )
+    return orjson.dumps({"data": None, "errors": Refused.because(error).formatted()})

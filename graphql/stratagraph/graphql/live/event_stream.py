@@ -17,18 +17,15 @@ from starlette.datastructures import Headers
 from starlette.requests import Request as HTTPRequest
 from starlette.types import Receive, Scope, Send
 
-from stratagraph.graphql.authentication import Authentication, Credential
+from stratagraph.graphql.authentication import Credential
 from stratagraph.graphql.context import Context
-from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.live.delivery import Delivery
 from stratagraph.graphql.live.operations import AcceptedSubscription, Refused, Request, accept
-from stratagraph.graphql.live.sessions import OpenSubscriptions, is_own_origin, never, until_invalid
+from stratagraph.graphql.live.parts import StreamParts
+from stratagraph.graphql.live.sessions import is_own_origin, never, until_invalid
 from stratagraph.graphql.request_body import read_request
-from stratagraph.graphql.schema import Schema
-from stratagraph.graphql.services import Services
 from stratagraph.graphql.web.get_requests import read_parameters, refuse_other_sites
-from stratagraph.graphql.web.options import WebOptions
 from stratagraph.graphql.web.persisted_documents import PersistedDocuments
 from stratagraph.store.model.errors import Forbidden, StratagraphError, Unauthenticated
 
@@ -50,58 +47,44 @@ def asks_for_events(scope: Scope) -> bool:
 
 
 class EventStreams:
-    """Answers requests whose Accept header names text/event-stream. Pages of other origins than `origins` and the host
-    itself are refused.
+    """Answers requests whose Accept header names text/event-stream.
+
+    Pages of other origins than the host's own and those that an operator names are refused.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        authentication: Authentication,
-        admission: Admission,
-        schema: Schema,
-        subscriptions: OpenSubscriptions,
-        stopping: asyncio.Event,
-        web: WebOptions,
-    ) -> None:
-        self._services = services
-        self._authentication = authentication
-        self._admission = admission
-        self._schema = schema
-        self._subscriptions = subscriptions
-        self._stopping = stopping
-        self._web = web
+    def __init__(self, parts: StreamParts) -> None:
+        self._parts = parts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one stream. Raises StratagraphError before the response begins."""
         http = HTTPRequest(scope, receive)
-        if not is_own_origin(http, self._web.origins):
+        if not is_own_origin(http, self._parts.web.origins):
             raise Forbidden("The page that asks is of another origin than this host, which is not allowed.")
         header = http.headers.get("authorization")
-        await self._admission.enter(http)
-        credential = await self._authentication.credential_of(http)
+        await self._parts.admission.enter(http)
+        credential = await self._parts.authentication.credential_of(http)
         if http.method == "GET" and header is None:
-            refuse_other_sites(http.headers, self._web.origins)
-        ticket = Ticket(party=credential.party, admission=self._admission, hung_up=never)
-        request = await _request_of(http, self._web.documents, ticket)
+            refuse_other_sites(http.headers, self._parts.web.origins)
+        ticket = Ticket(party=credential.party, admission=self._parts.admission, hung_up=never)
+        request = await _request_of(http, self._parts.web.documents, ticket)
         context = Context(
             trust=credential.trust,
-            services=self._services,
+            services=self._parts.services,
             record=scope["state"]["record"],
             ticket=ticket,
             resume_after=http.headers.get("last-event-id") or None,
         )
-        with self._subscriptions.held(credential.party):
+        with self._parts.subscriptions.held(credential.party):
             try:
-                accepted = await accept(self._schema, request, context)
+                accepted = await accept(self._parts.schema, request, context)
             except Refused as refused:
                 context.record.codes += [str((error.extensions or {}).get("code")) for error in refused.errors]
                 accepted = {"errors": refused.formatted()}
             await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
-            parts = self._parts(accepted, credential, header)
-            await _send_until_gone(parts, receive, send)
+            body = self._body(accepted, credential, header)
+            await _send_until_gone(body, receive, send)
 
-    async def _parts(
+    async def _body(
         self, accepted: AcceptedSubscription | Mapping[str, Any], credential: Credential, header: str | None
     ) -> AsyncIterator[bytes]:
         """Yield the parts of the body."""
@@ -109,9 +92,9 @@ class EventStreams:
             yield _event(orjson.dumps(accepted)) + _COMPLETE
             return
         yield _HEARTBEAT  # at once, so that the client learns that it is subscribed
-        delivery = Delivery(self._services, self._admission, credential.party, accepted, self._subscriptions)
-        stopped = asyncio.ensure_future(self._stopping.wait())
-        invalid = asyncio.ensure_future(until_invalid(self._authentication, header, credential))
+        delivery = Delivery(self._parts, credential.party, accepted)
+        stopped = asyncio.ensure_future(self._parts.stopping.wait())
+        invalid = asyncio.ensure_future(until_invalid(self._parts.authentication, header, credential))
         async with aclosing(delivery.batches()) as batches:
             following = asyncio.ensure_future(anext(batches))
             try:

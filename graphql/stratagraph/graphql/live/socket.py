@@ -17,18 +17,15 @@ import structlog
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from stratagraph.graphql.authentication import Authentication, Credential
+from stratagraph.graphql.authentication import Credential
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.json_input import decode_json
-from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.live.delivery import Delivery
 from stratagraph.graphql.live.operations import AcceptedSubscription, Refused, Request, accept
-from stratagraph.graphql.live.sessions import OpenSubscriptions, is_own_origin, never, until_invalid
+from stratagraph.graphql.live.parts import StreamParts
+from stratagraph.graphql.live.sessions import is_own_origin, never, until_invalid
 from stratagraph.graphql.request_record import RequestRecord
-from stratagraph.graphql.schema import Schema
-from stratagraph.graphql.services import Services
-from stratagraph.graphql.web.options import WebOptions
 from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.errors import RateLimited, StratagraphError, Unauthenticated
 
@@ -51,30 +48,17 @@ class _Close(Exception):
 
 
 class Sockets:
-    """Serves WebSocket connections. Pages of other origins than those of `web` and the host itself are refused."""
+    """Serves WebSocket connections.
 
-    def __init__(
-        self,
-        services: Services,
-        authentication: Authentication,
-        admission: Admission,
-        schema: Schema,
-        subscriptions: OpenSubscriptions,
-        stopping: asyncio.Event,
-        web: WebOptions,
-    ) -> None:
-        self.services = services
-        self.authentication = authentication
-        self.admission = admission
-        self.schema = schema
-        self.subscriptions = subscriptions
-        self.stopping = stopping
-        self.documents = web.documents
-        self._origins = web.origins
+    Pages of other origins than the host's own and those that an operator names are refused.
+    """
+
+    def __init__(self, parts: StreamParts) -> None:
+        self._parts = parts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
-        if not is_own_origin(socket, self._origins):
+        if not is_own_origin(socket, self._parts.web.origins):
             await socket.close(1008)  # before it is accepted: the handshake is answered with 403
             return
         offered = PROTOCOL in scope["subprotocols"]
@@ -83,7 +67,7 @@ class Sockets:
             await socket.close(4406, f"Subprotocol not acceptable: offer {PROTOCOL}")
             return
         try:
-            await _Connection(self, socket).serve()
+            await _Connection(self._parts, socket).serve()
         except Exception as error:  # the server would log its text, which may quote a memory
             _log.error("connection failed", **error_report(error))
 
@@ -91,8 +75,8 @@ class Sockets:
 class _Connection:
     """One connection: its credential once it is known, and its operations by their ids."""
 
-    def __init__(self, sockets: Sockets, socket: WebSocket) -> None:
-        self._sockets = sockets
+    def __init__(self, parts: StreamParts, socket: WebSocket) -> None:
+        self._parts = parts
         self._socket = socket
         self._credential: Credential | None = None
         self._header: str | None = None
@@ -104,7 +88,7 @@ class _Connection:
         """Serve the connection to its end."""
         tasks = [
             asyncio.create_task(self._read(), name="read"),
-            asyncio.create_task(self._sockets.stopping.wait(), name="stopping"),
+            asyncio.create_task(self._parts.stopping.wait(), name="stopping"),
             asyncio.create_task(self._beat(), name="beat"),
         ]
         try:
@@ -122,7 +106,7 @@ class _Connection:
 
     def _closing(self, *tasks: asyncio.Task[Any]) -> _Close | None:
         """Return how to close the connection, by the first of its tasks that has ended; None if the client has gone."""
-        if self._sockets.stopping.is_set():
+        if self._parts.stopping.is_set():
             return _Close(1012, "The service is restarting; connect again")
         for task in tasks:
             error = task.exception() if task.done() else None
@@ -185,8 +169,8 @@ class _Connection:
             raise _Close(4400, "Invalid connection_init: Authorization is no text")
         self._header = given if given is not None else self._socket.headers.get("authorization")
         try:
-            self._sockets.admission.pass_gate(self._header)
-            self._credential = await self._sockets.authentication.credential_in(self._header, self._socket)
+            self._parts.admission.pass_gate(self._header)
+            self._credential = await self._parts.authentication.credential_in(self._header, self._socket)
         except Unauthenticated:
             raise _Close(4401, "Unauthorized: no valid credential in connection_init or the header") from None
         except RateLimited:
@@ -199,7 +183,7 @@ class _Connection:
     async def _watch_credential(self, credential: Credential) -> None:
         """Close the connection when its credential is no longer valid."""
         try:
-            await until_invalid(self._sockets.authentication, self._header, credential)
+            await until_invalid(self._parts.authentication, self._header, credential)
             reason = "Unauthorized: the credential has changed"
         except StratagraphError:
             reason = "Unauthorized: the credential has expired or was revoked"
@@ -222,7 +206,7 @@ class _Connection:
             raise _Close(4409, f"Subscriber for {id_} already exists")
         running: Coroutine[Any, Any, None]
         try:
-            document = self._sockets.documents.query_of(query, persisted) or ""
+            document = self._parts.web.documents.query_of(query, persisted) or ""
         except StratagraphError as error:
             running = self._send_error(id_, Refused.because(error))
         else:
@@ -250,21 +234,19 @@ class _Connection:
                 del self._operations[id_]
 
     async def _run(self, id_: str, request: Request) -> None:
-        sockets = self._sockets
+        parts = self._parts
         try:
             credential = await self._checked()
         except StratagraphError as error:
             await self._send_error(id_, Refused.because(error))
             return
-        ticket = Ticket(party=credential.party, admission=sockets.admission, hung_up=never)
-        context = Context(trust=credential.trust, services=sockets.services, record=RequestRecord(), ticket=ticket)
+        ticket = Ticket(party=credential.party, admission=parts.admission, hung_up=never)
+        context = Context(trust=credential.trust, services=parts.services, record=RequestRecord(), ticket=ticket)
         try:
-            with sockets.subscriptions.held(credential.party):
-                accepted = await accept(sockets.schema, request, context)
+            with parts.subscriptions.held(credential.party):
+                accepted = await accept(parts.schema, request, context)
                 if isinstance(accepted, AcceptedSubscription):
-                    delivery = Delivery(
-                        sockets.services, sockets.admission, credential.party, accepted, sockets.subscriptions
-                    )
+                    delivery = Delivery(parts, credential.party, accepted)
                     await self._deliver(id_, delivery)
                     return
         except Refused as refused:
@@ -282,7 +264,7 @@ class _Connection:
         Raises Unauthenticated, or StoreUnavailable where that cannot be told.
         """
         assert self._credential is not None  # `connection_init` comes first
-        if await self._sockets.authentication.checked(self._header) != self._credential:
+        if await self._parts.authentication.checked(self._header) != self._credential:
             raise Unauthenticated("The credential has changed; connect again.")
         return self._credential
 
