@@ -191,7 +191,7 @@ def test_a_schema_accepts_what_the_service_accepts(name: str) -> None:
     strategy, validator = prepared(name)
     seen: Counter[tuple[bool, bool]] = Counter()
 
-    @settings(deadline=None, max_examples=200)
+    @settings(deadline=None, max_examples=600)
     @given(strategy)
     def agree(value: Any) -> None:
         problem = accepted(name, value)
