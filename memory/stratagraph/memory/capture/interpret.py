@@ -132,7 +132,7 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
     value, declared = payload["object"], payload.get("object_type")
     if declared is not None and (not isinstance(declared, str) or is_blank(declared)):
         raise InvalidInput(
-            f"content.object_type: must be the type of an entity, such as Person, and not blank; it is {shown(declared)}",
+            f"content.object_type: must be the type of an entity, such as Person, not blank, not {shown(declared)}",
             path=["content", "object_type"],
         )
     if isinstance(declared, str) and len(declared) > MAX_NAME:
