@@ -228,7 +228,9 @@ def _only_known(found: Iterable[Document | RefusedDocument], shown: list[Any]) -
         if isinstance(one, Document):
             is_known = True
             yield from refused
-            refused = []
+            if count > KEPT:
+                yield RefusedDocument(place="", reason=f"{count - KEPT} further lines or items are not read either")
+            refused, count = [], 0
             yield one
         elif is_known:
             yield one

@@ -296,6 +296,8 @@ class TraceImport:
             # The ref is that of the words, by which they are recognised in an edited version, once erased.
             ref = f"{_thread(identity, 0)}:{capture.fingerprint[:32]}"
             content = {**capture.content, "thread_id": thread}
+            if capture.artifacts:
+                content["artifacts"] = list(capture.artifacts)
             if capture.kind is not SourceKind.OUTCOME:
                 content["ref"] = ref
             if capture.call is not None and _key(self.scope, thread, capture.call) in earlier:
@@ -307,7 +309,7 @@ class TraceImport:
                     source=read.source,
                     source_kind=capture.kind,
                     content=content,
-                    context=_context(read, capture),
+                    context=_context(read) if capture.kind is not SourceKind.OUTCOME else None,
                     tags=() if capture.kind is SourceKind.OUTCOME else read.tags,  # it becomes no record
                     scope=self.scope,
                     timestamp=capture.at,
@@ -357,17 +359,12 @@ def _tags(conversation: Conversation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(["trace", *user, *given]))
 
 
-def _context(read: _Read, capture: TraceCapture) -> dict[str, object] | None:
-    """Return the context of a capture: whose conversation it is, and its attachments."""
-    if capture.kind is SourceKind.OUTCOME:
+def _context(read: _Read) -> dict[str, object] | None:
+    """Return the context of a conversation's captures, which mentions its user."""
+    if read.user is None:
         return None
-    context: dict[str, object] = {}
-    if read.user is not None:
-        identifier = {"namespace": "user_id", "value": read.user}
-        context["mentions"] = [{"name": read.user, "type": "Person", "identifiers": [identifier]}]
-    if capture.artifacts:
-        context["artifacts"] = list(capture.artifacts)
-    return context or None
+    identifier = {"namespace": "user_id", "value": read.user}
+    return {"mentions": [{"name": read.user, "type": "Person", "identifiers": [identifier]}]}
 
 
 async def _chunks(data: bytes) -> AsyncIterator[bytes]:
