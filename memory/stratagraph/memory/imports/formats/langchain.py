@@ -42,13 +42,14 @@ def difference(document: Any) -> Difference | None:
     """Return in what a document holds no LangChain messages; None if it holds some."""
     found = _found(document)
     shown = _flat(found or [])[:_SHOWN]
-    untyped = next((i for i, one in enumerate(shown) if _type(one) is None), None)
+    untyped = next((i for i, one in enumerate(shown) if _type(one) is None and not _is_as_given(one)), None)
     silent = next((i for i, one in enumerate(shown) if not _says(one)), None)
     return first_difference(
         [
             (isinstance(document, dict | list), "it is no object and no list"),
             (found is not None, "it has no list `messages`"),
             (bool(shown), "messages is empty"),
+            (any(_type(one) is not None for one in shown), "messages.0 has no `type` such as human or ai"),
             (bool(shown) and untyped is None, f"messages.{untyped} has no `type` such as human or ai"),
             (bool(shown) and silent is None, f"messages.{silent} has no `content`"),
         ]
@@ -84,6 +85,11 @@ def _type(message: Any) -> str | None:
     if not isinstance(kind, str):
         return None
     return _TYPES.get(kind.removesuffix("Chunk").removesuffix("Message").casefold())
+
+
+def _is_as_given(message: Any) -> bool:
+    """Return whether a message is one that a state was given, which is that of chat completions."""
+    return isinstance(message, dict) and isinstance(message.get("role"), str) and "type" not in message
 
 
 def _says(message: Any) -> bool:
@@ -144,8 +150,8 @@ def _read_message(reading: Reading, value: Any, path: str, transcript: Transcrip
     """Read a message of any of the three forms."""
     with reading.object(value, path) as outer:
         role = _type(value)
-        if role is None and isinstance(value.get("role"), str) and "type" not in value:
-            role = ""  # a state may hold a message as it was given
+        if role is None and _is_as_given(value):
+            role = ""
         if role is None:
             raise InvalidInput(f"{path}.type: {shown_value(value.get('type'))} is no type of a message, such as human")
         for name in ("data", "kwargs"):

@@ -56,6 +56,7 @@ def read_content(value: Any, path: str, reading: Reading) -> tuple[str, tuple[At
 
 def read_attachment(fields: Fields) -> Attachment | None:
     """Return the picture, sound or file of a part in one of the known forms; None if it is another part."""
+    fields.take("source_type", "detail")
     inner = fields.take("image_url", "input_audio", "file", "source", "audio_url", "video_url")
     if isinstance(inner, str):
         return _addressed(inner, None, None)
@@ -63,7 +64,6 @@ def read_attachment(fields: Fields) -> Attachment | None:
         if fields.take("type") not in _ATTACHED:
             return None
         inner = {}
-    fields.take("source_type", "detail")
     with fields.reading.object(inner, fields.path("source")) as source:
         kind = source.take("type", "detail")
         media = source.text("media_type", "mime_type", "format") or fields.text("mime_type", "media_type")

@@ -22,6 +22,12 @@ _LEFT_OUT = {
     "compaction": "compacted turns, which only the API can read",
     "compaction_summary": "compacted turns, which only the API can read",
 }
+_CALLS = (
+    *("function_call", "custom_tool_call", "mcp_call", "tool_search_call", "web_search_call", "file_search_call"),
+    *("computer_call", "code_interpreter_call", "image_generation_call", "local_shell_call", "shell_call"),
+    "apply_patch_call",
+)
+_OUTPUTS = (*(f"{call}_output" for call in _CALLS), "tool_search_output")
 _ARGUMENTS = ("action", "actions", "operation", "arguments", "input", "queries", "code", "revised_prompt")
 _FAILED = ("failed", "incomplete")
 
@@ -33,7 +39,7 @@ def is_item(value: Any) -> bool:
     kind = value.get("type")
     if kind is None or kind == "message":
         return isinstance(value.get("role"), str) and "content" in value
-    return isinstance(kind, str) and (kind in _LEFT_OUT or kind.endswith(("_call", "_output")))
+    return isinstance(kind, str) and (kind in _LEFT_OUT or kind in _CALLS or kind in _OUTPUTS)
 
 
 class ItemReader:

@@ -21,6 +21,7 @@ EARLIER = "earlier responses that are not in the file (`previous_response_id`)"
 _LISTS = ("input", "output", "items")
 _HALVES = ("request", "response")
 _SHOWN = 20  # items at the beginning by which the format is recognised
+_OWN = ("input_text", "output_text", "input_image", "input_file")  # parts of messages
 _CUT = ("failed", "incomplete", "cancelled")
 
 
@@ -43,8 +44,13 @@ def difference(document: Any) -> Difference | None:
 
 
 def _decides(item: Any, document: Any) -> bool:
-    """Return whether an item is of this format; messages in a bare list could be of another one."""
-    return is_item(item) and (isinstance(document, dict) or "type" in item)
+    """Return whether an item is of this format; a message in a bare list is, if it has parts of this API."""
+    if not is_item(item):
+        return False
+    content = item.get("content")
+    parts = content if isinstance(content, list) else []
+    kinds = [part.get("type") for part in parts if isinstance(part, dict)]
+    return isinstance(document, dict) or item.get("type") not in (None, "message") or any(one in _OWN for one in kinds)
 
 
 def _beginning(document: Any) -> list[Any] | None:
@@ -71,7 +77,9 @@ def _conversation(chain: Sequence[Any], reading: Reading) -> Conversation:
         with reading.object(response, "") as fields:
             if fields.take("previous_response_id") is not None and place == 0:
                 reading.skipped[EARLIER] += 1
-            items = ItemReader(transcript, at=fields.time("created_at") if len(chain) > 1 else None)
+            items = ItemReader(
+                transcript, at=fields.time("created_at") if fields.peek("object") == "response" else None
+            )
             _read_bodies(fields, items)
             items.close()
             last = _described(fields, transcript)
@@ -84,22 +92,31 @@ def _conversation(chain: Sequence[Any], reading: Reading) -> Conversation:
 
 
 def _read_bodies(fields: Fields, items: ItemReader) -> None:
-    _read_body(fields, items, ("input", "items"))
+    """Read a request, then its response, which may be beside each other or one object."""
+    _read_header(fields)
+    _read_lists(fields, items, ("input", "items"))
     for half in _HALVES:
         if fields.holds(half, dict):
             body = fields.object(half)
             assert body is not None
             with body:
-                body.skip(EARLIER, "previous_response_id")
-                _read_body(body, items, _LISTS)
                 body.take("object")
-    _read_body(fields, items, ("output",))
+                body.skip(EARLIER, "previous_response_id")
+                _read_header(body)
+                _read_lists(body, items, _LISTS)
+    _read_lists(fields, items, ("output",))
 
 
-def _read_body(fields: Fields, items: ItemReader, lists: Sequence[str]) -> None:
+def _read_header(fields: Fields) -> None:
     fields.skip(PROMPTS, "instructions")
-    if fields.peek("status") in _CUT:
-        fields.skip(f"ends of responses that are {fields.peek('status')}", "status")
+    status = fields.peek("status")
+    if status in _CUT:
+        fields.skip(f"ends of responses that are {status}", "status")
+    elif status == "completed":
+        fields.take("status")
+
+
+def _read_lists(fields: Fields, items: ItemReader, lists: Sequence[str]) -> None:
     for name in lists:
         if name == "input" and fields.holds("input", str):
             items.say("user", fields.text("input") or "")
