@@ -86,6 +86,12 @@ class Fields:
         """Return whether a field has a value of this type; it does not count as read."""
         return isinstance(self._values.get(name), kind)
 
+    def rest(self) -> dict[str, Any]:
+        """Return the fields that were not taken, with their values. All of them count as read."""
+        left = {name: value for name, value in self._values.items() if name not in self._taken}
+        self._taken.update(left)
+        return left
+
     def without(self, *names: str) -> Fields:
         """Return these fields without some, which count as read."""
         self.take(*names)

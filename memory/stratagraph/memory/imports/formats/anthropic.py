@@ -31,14 +31,13 @@ def difference(document: Any) -> Difference | None:
     is_message = isinstance(first, dict) and isinstance(first.get("role"), str)
     return first_difference(
         [
-            (isinstance(document, dict | list), "it is no object and no list"),
             (isinstance(messages, list), "it has no list `messages`"),
-            (is_message, "messages.0 has no `role`"),
-            (isinstance(first, dict) and isinstance(first.get("content"), str | list), "messages.0 has no `content`"),
             (
                 isinstance(messages, list) and (_has_blocks(messages) or _is_body(document, body)),
                 "no message has a block such as tool_use or tool_result",
             ),
+            (is_message, "messages.0 has no `role`"),
+            (isinstance(first, dict) and isinstance(first.get("content"), str | list), "messages.0 has no `content`"),
         ]
     )
 
@@ -151,7 +150,8 @@ def _read_result(block: Fields, message: Message) -> None:
     failed, id_ = read_failure(block), block.id("tool_use_id")
     content, path = block.take("content"), block.path("content")
     if isinstance(content, dict):
-        text, of_content = _server_result(content)
+        with block.reading.object(content, path) as inner:
+            text, of_content = _server_result(inner)
         message.result(text, id_=id_, failed=of_content if failed is None else failed)
         return
     if isinstance(content, list) and any(isinstance(one, dict) and _OPAQUE[1] in one for one in content):
@@ -160,16 +160,16 @@ def _read_result(block: Fields, message: Message) -> None:
     message.result(text, id_=id_, failed=failed, attachments=attachments)
 
 
-def _server_result(content: dict[str, Any]) -> tuple[str, bool | None]:
+def _server_result(content: Fields) -> tuple[str, bool | None]:
     """Return the text of a result of the API's own tools, and whether it failed."""
-    kind = content.get("type")
-    if isinstance(kind, str) and kind.endswith("_error"):
-        return result_text(content.get("error_message") or content.get("error_code") or kind), True
-    if "stdout" in content or "stderr" in content:
-        code = content.get("return_code")
-        output = [text for text in (content.get("stdout"), content.get("stderr")) if isinstance(text, str) and text]
-        return "\n".join(output), code != 0 if isinstance(code, int) else None
-    return result_text(_without_opaque(content)), None
+    kind = content.text("type") or ""
+    if kind.endswith("_error"):
+        return result_text(content.take("error_message", "error_code") or kind), True
+    if content.holds("stdout", str) or content.holds("stderr", str):
+        code, output = content.take("return_code"), (content.text("stdout"), content.text("stderr"))
+        return "\n".join(text for text in output if text), code != 0 if isinstance(code, int) else None
+    content.take(*_OPAQUE)
+    return result_text(content.rest()), None
 
 
 def _without_opaque(value: Any) -> Any:

@@ -121,8 +121,8 @@ class ItemReader:
         output = item.take("output", "tools" if kind == "tool_search_output" else "output")
         failed = True if status in _FAILED else False if kind == "apply_patch_call_output" and status else None
         attachments: tuple[Attachment, ...] = ()
-        if isinstance(output, list) and output and all(_is_chunk(chunk) for chunk in output):
-            text, of_chunks = _shell_output(output)
+        if isinstance(output, list) and any(isinstance(one, dict) and "stdout" in one for one in output):
+            text, of_chunks = _shell_output(item, output)
             failed = of_chunks if failed is None else failed
         elif isinstance(output, dict) and isinstance(output.get("type"), str):
             text, attachments = read_result(item.reading, [output], path)
@@ -183,18 +183,19 @@ class ItemReader:
             self._result(text, id_=id_, failed=failed, attachments=tuple(attachments))
 
 
-def _is_chunk(value: Any) -> bool:
-    return isinstance(value, dict) and ("stdout" in value or "stderr" in value)
-
-
-def _shell_output(chunks: list[dict[str, Any]]) -> tuple[str, bool | None]:
+def _shell_output(item: Fields, chunks: list[Any]) -> tuple[str, bool | None]:
     """Return the text of the output of shell commands, and whether one of them failed."""
-    texts = [chunk[name] for chunk in chunks for name in ("stdout", "stderr") if isinstance(chunk.get(name), str)]
-    outcomes = [chunk["outcome"] for chunk in chunks if isinstance(chunk.get("outcome"), dict)]
-    if not outcomes:
-        return "\n".join(filter(None, texts)), None
-    failed = any(outcome.get("type") == "timeout" or outcome.get("exit_code") not in (None, 0) for outcome in outcomes)
-    return "\n".join(filter(None, texts)), failed
+    texts: list[str] = []
+    failed: bool | None = None
+    for place, value in enumerate(chunks):
+        with item.reading.object(value, f"{item.path('output')}.{place}") as chunk:
+            texts += [text for text in (chunk.text("stdout"), chunk.text("stderr")) if text]
+            outcome = chunk.object("outcome")
+            if outcome is not None:
+                with outcome:
+                    is_late = outcome.take("type") == "timeout"
+                    failed = bool(failed) or is_late or outcome.take("exit_code") not in (None, 0)
+    return "\n".join(texts), failed
 
 
 def _exit_failed(text: str) -> bool | None:
