@@ -24,10 +24,12 @@ def format_of(document: Any, *, whole_file: bool) -> Format | None:
 def nearest(document: Any, lines: list[Any] | None = None) -> str:
     """Return why a document has no format: the one that is nearest to it, and the first difference.
 
-    `lines` are the first lines of its file, where it may have a format whose document is the whole file.
+    `lines` are the first lines of its file, where it may have a format whose document is the whole file. Of formats
+    that are equally near, the last is taken: chat completions where nothing fits.
     """
     documents = {False: document, True: lines}
-    found = [(one, one.difference(documents[one.whole_file])) for one in FORMATS if lines or not one.whole_file]
+    formats = [one for one in reversed(FORMATS) if lines or not one.whole_file]
+    found = [(one, one.difference(documents[one.whole_file])) for one in formats]
     one, difference = max(
         ((one, difference) for one, difference in found if difference is not None), key=lambda pair: pair[1].share
     )
