@@ -60,7 +60,7 @@ async def test_named_speakers_are_persons_whose_words_are_found(memory: Memory, 
     await imported(memory, written(tmp_path, {"id": "dinner", "messages": messages}))
     assert await first_answer(memory, "What can Berit not eat?") == "Berit: I cannot eat sesame."
     assert await first_answer(memory, "What can Oskar not eat?") == "Oskar: And I no celery."
-    page = await memory.lookup.records(memory.trust, RecordFilter(tags=["speaker:Oskar"]), first=9)
+    page = await memory.lookup.records(memory.trust, RecordFilter(any_tags=["speaker:Oskar"]), first=9)
     assert [record.text for record in page.records] == ["Oskar: And I no celery."]
 
 
