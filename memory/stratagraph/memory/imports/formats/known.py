@@ -19,7 +19,10 @@ from stratagraph.memory.imports.formats.swe_agent import SWE_AGENT
 
 # The first that fits is taken: those that share a field with others, such as `messages`, come last.
 FORMATS: tuple[Format, ...] = (
-    *(CLAUDE_CODE, CODEX, SWE_AGENT, ATIF),
+    CLAUDE_CODE,
+    CODEX,
+    SWE_AGENT,
+    ATIF,
     *(RESPONSES_CHAIN, RESPONSES_LINES, RESPONSES),
     *(LANGCHAIN_LINES, LANGCHAIN),
     *(GEMINI_LINES, GEMINI),
