@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql, /artifacts, /schemas, GraphiQL, and the probes /livez, /readyz and /healthz."""
+"""The ASGI application: /graphql, /artifacts, /v1/traces, /schemas, GraphiQL, and the probes."""
 
 from __future__ import annotations
 
@@ -57,11 +57,13 @@ from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.schemas import schema_routes
 from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.graphql.telemetry import Telemetry
+from stratagraph.graphql.traces.endpoint import trace_route
 from stratagraph.graphql.web.compression import Compression
 from stratagraph.graphql.web.cors import Cors
 from stratagraph.graphql.web.entity_tags import NOT_MODIFIED, let_revalidate
 from stratagraph.graphql.web.get_requests import QueryOnly, read_parameters, refuse_other_sites
 from stratagraph.graphql.web.options import WebOptions
+from stratagraph.memory.imports.span_intake import SpanIntake
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, RateLimited, StratagraphError
 
@@ -404,6 +406,7 @@ def build_app(
     services: Services,
     authentication: Authentication,
     artifacts: Artifacts,
+    span_intake: SpanIntake,
     admission: Admission,
     *,
     unready: Callable[[], Awaitable[list[str]]],
@@ -447,6 +450,7 @@ def build_app(
                 graphql,
                 WebSocketRoute("/graphql", endpoint),
                 *artifact_routes(artifacts, authentication, admission),
+                trace_route(span_intake, authentication, admission),
                 *schema_routes(),
                 Route("/graphiql", graphiql),
                 *probes(services.version, unready, health),
