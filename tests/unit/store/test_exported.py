@@ -31,6 +31,7 @@ from stratagraph.store.model.exported import (
     Period,
     PredicateLine,
     RecordLine,
+    RecordPartLine,
     RelationLine,
     TombstoneLine,
     TrimForm,
@@ -176,6 +177,7 @@ LINES: SearchStrategy[Line] = st.one_of(
     st.builds(ArtifactLine, sha256=hashes, size_bytes=counts, parts=counts),
     st.builds(ArtifactPartLine, data=texts),
     record_lines(),
+    st.builds(RecordPartLine, id=st.uuids(), audit=several(audits())),
     relation_lines(),
     st.builds(
         TombstoneLine,

@@ -6,6 +6,8 @@ reads and checks it. Writing a line that was read gives the same bytes.
 
 from stratagraph.store.model.exported.lines import (
     FORMAT,
+    LINE_ENTRIES,
+    LINE_VERSIONS,
     PART_BYTES,
     VERSION,
     ArtifactLine,
@@ -25,6 +27,7 @@ from stratagraph.store.model.exported.lines import (
     Period,
     PredicateLine,
     RecordLine,
+    RecordPartLine,
     RelationLine,
     TombstoneLine,
     TrimForm,
@@ -34,6 +37,8 @@ from stratagraph.store.model.exported.writing import line_bytes
 
 __all__ = [
     "FORMAT",
+    "LINE_ENTRIES",
+    "LINE_VERSIONS",
     "PART_BYTES",
     "VERSION",
     "ArtifactLine",
@@ -53,6 +58,7 @@ __all__ = [
     "Period",
     "PredicateLine",
     "RecordLine",
+    "RecordPartLine",
     "RelationLine",
     "TombstoneLine",
     "TrimForm",

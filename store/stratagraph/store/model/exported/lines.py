@@ -24,6 +24,8 @@ from stratagraph.store.model.rfc.values import Gain, Id, Number, Seconds, Share,
 FORMAT = "stratagraph"
 VERSION = 1
 PART_BYTES = 2**20  # of an artifact, in one line
+LINE_VERSIONS = 50  # earlier versions of a record in one line
+LINE_ENTRIES = 1_000  # entries of its audit log in one line
 _LARGEST = 2**31 - 1  # PostgreSQL's integer
 
 Type = Annotated[MemoryType, BeforeValidator(word_of(MemoryType))]
@@ -231,7 +233,7 @@ class ArtifactUse(Form):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordLine(Form):
-    """A record with its history and audit log, both oldest first.
+    """A record with its history and audit log, both oldest first; RecordPartLines continue long ones.
 
     `fact` is given for a fact, `episode` for the episode of a thread, `lesson` for a lesson. `named_times` are the
     times that the text of an event names.
@@ -262,6 +264,16 @@ class RecordLine(Form):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordPartLine(Form):
+    """The next LINE_VERSIONS earlier versions and LINE_ENTRIES entries of the audit log of the record above."""
+
+    kind: Literal["record_part"] = "record_part"
+    id: Id
+    history: tuple[PastVersion, ...] = ()
+    audit: tuple[AuditLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RelationLine(Form):
     """A relation between two records of the file, in the direction in which it is stored."""
 
@@ -277,7 +289,7 @@ class RelationLine(Form):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TombstoneLine(Form):
-    """A record that was removed, with its audit log. Of an erased one no content is left anywhere.
+    """A record that was removed, with the last LINE_ENTRIES entries of its audit log.
 
     `entities` are those to which it was linked, `learned` its episodes and what was learned from it.
     """
@@ -304,7 +316,15 @@ class EndLine(Form):
 
 
 Line = (
-    HeaderLine | PredicateLine | ArtifactLine | ArtifactPartLine | RecordLine | RelationLine | TombstoneLine | EndLine
+    HeaderLine
+    | PredicateLine
+    | ArtifactLine
+    | ArtifactPartLine
+    | RecordLine
+    | RecordPartLine
+    | RelationLine
+    | TombstoneLine
+    | EndLine
 )
 CAUSES = ("pruned", "deleted", "erased")  # by their number in the database, from 1
 SIDES = ("start", "end")  # likewise

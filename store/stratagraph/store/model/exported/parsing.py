@@ -21,6 +21,7 @@ from stratagraph.store.model.exported.lines import (
     Line,
     PredicateLine,
     RecordLine,
+    RecordPartLine,
     RelationLine,
     TombstoneLine,
 )
@@ -32,6 +33,7 @@ KINDS: dict[str, type[Line]] = {
     "artifact": ArtifactLine,
     "artifact_part": ArtifactPartLine,
     "record": RecordLine,
+    "record_part": RecordPartLine,
     "relation": RelationLine,
     "tombstone": TombstoneLine,
     "end": EndLine,
