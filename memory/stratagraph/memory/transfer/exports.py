@@ -60,6 +60,7 @@ class Export:
         artifacts: Artifacts,
     ) -> None:
         self._connection = connection
+        self._directory = directory
         self._caller = caller
         self._request = request
         self._clock = clock
@@ -82,7 +83,7 @@ class Export:
 
     def whole_records(self) -> WholeRecords:
         """Return the reader of the records with all that belongs to them."""
-        return WholeRecords(self._connection, self._caller, self._reader, now=self._clock.now())
+        return WholeRecords(self._connection, self._directory, self._caller, self._reader, now=self._clock.now())
 
     async def _artifact(self, sha256: str) -> bytes | None:
         try:
