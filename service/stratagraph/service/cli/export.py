@@ -200,6 +200,7 @@ def _said(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidInput(
-            f"FILE: {target} cannot be written: {error.strerror or error}; name a place with room that you may write to",
+            f"FILE: {target} cannot be written: {error.strerror or error};"
+            " name a place with room that you may write to",
             path=["file"],
         ) from error
