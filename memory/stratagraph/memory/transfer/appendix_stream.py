@@ -6,7 +6,7 @@ lines, and so nothing that tells the end: whoever reads it must know that the st
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -89,7 +89,7 @@ class WholeRecords:
         ]
 
 
-async def appendix_chunks(records: WholeRecords) -> AsyncIterator[Chunk]:
+async def appendix_chunks(records: WholeRecords) -> AsyncGenerator[Chunk]:
     """Yield the lines of an export in the form of the RFC's appendix."""
     async for page in records.pages():
         lines = [orjson.dumps(to_appendix(one.record, one.relations, one.audit), option=_FORMAT) for one in page]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -25,7 +25,7 @@ class NativeStream:
         self._header = header
         self._fetch_artifact = fetch_artifact
 
-    async def chunks(self, start: Checkpoint | None = None) -> AsyncIterator[Chunk]:
+    async def chunks(self, start: Checkpoint | None = None) -> AsyncGenerator[Chunk]:
         """Yield the export from a checkpoint on; None: from its beginning."""
         output = Output(start)
         at = start.position if start is not None else Position()
@@ -43,7 +43,7 @@ class NativeStream:
                     yield chunk
         yield output.end()
 
-    async def _artifacts(self, output: Output, after: _After) -> AsyncIterator[Chunk]:
+    async def _artifacts(self, output: Output, after: _After) -> AsyncGenerator[Chunk]:
         last = after if isinstance(after, bytes) else b""
         while found := await self._reader.artifacts(last):
             for line in found:
@@ -62,7 +62,7 @@ class NativeStream:
         for start in starts:
             yield ArtifactPartLine(data=base64.b64encode(data[start : start + PART_BYTES]).decode())
 
-    async def _records(self, output: Output, after: _After) -> AsyncIterator[Chunk]:
+    async def _records(self, output: Output, after: _After) -> AsyncGenerator[Chunk]:
         last = after if isinstance(after, UUID) else FIRST
         lines: list[Line] = []  # of the last page, which are written while the server reads the next one
         while keys := await self._reader.keys(last):
@@ -82,7 +82,7 @@ class NativeStream:
                 break
         yield output.add(lines, Position(Phase.RECORDS, last))
 
-    async def _relations(self, output: Output, after: _After) -> AsyncIterator[Chunk]:
+    async def _relations(self, output: Output, after: _After) -> AsyncGenerator[Chunk]:
         last = after if isinstance(after, UUID) else FIRST
         while sources := await self._reader.sources(last):
             lines: list[Line] = []
@@ -99,7 +99,7 @@ class NativeStream:
             if len(sources) < SOURCES:
                 break
 
-    async def _tombstones(self, output: Output, after: _After) -> AsyncIterator[Chunk]:
+    async def _tombstones(self, output: Output, after: _After) -> AsyncGenerator[Chunk]:
         last = after if isinstance(after, UUID) else FIRST
         while found := await self._reader.tombstones(last):
             last = found[-1].id
