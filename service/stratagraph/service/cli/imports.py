@@ -14,6 +14,7 @@ from rich.markup import escape
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import LiteralTable, errors, people, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
+from stratagraph.service.cli.record_imports import records
 from stratagraph.store.model.enums import DeletionPolicy
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
@@ -30,6 +31,7 @@ app = typer.Typer(
     "\n\nExample: stratagraph import git . --scope project:x",
     no_args_is_help=True,
 )
+app.command()(records)
 Scope = Annotated[str | None, typer.Option(help="Scope of the imported records, such as project:x. Default: unscoped.")]
 HalfLife = Annotated[float, typer.Option(help="Days in which the salience halves, above 0 and below 100000.")]
 Prune = Annotated[
