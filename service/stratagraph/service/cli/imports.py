@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from rich.markup import escape
@@ -80,10 +81,10 @@ def git(
 
 @app.command()
 def traces(
-    file: Annotated[
-        Path,
+    paths: Annotated[
+        list[Path],
         typer.Argument(
-            help="JSON lines, one conversation each: {messages: [{role, content, tool_calls?, tool_call_id?}]}."
+            metavar="PATH…", help="Files, or directories with files *.json, *.jsonl, *.ndjson, *.traj, *.gz."
         ),
     ],
     outcome_field: Annotated[
@@ -93,6 +94,10 @@ def traces(
             " Default: the first of outcome, reward and success that is present."
         ),
     ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(help="Zone of times without an offset, such as Europe/Berlin. Default: such times are refused."),
+    ] = None,
     scope: Scope = None,
     tenant: Tenant = "default",
     half_life_days: HalfLife = 30,
@@ -100,16 +105,20 @@ def traces(
     restore_erased: RestoreErased = False,
     json: Json = False,
 ) -> None:
-    """Import agent conversations (chat completions): each becomes a closed episode with its tool graph and outcome.
+    """Import agent conversations: each becomes a closed episode with its tool graph and outcome.
 
-    A line that cannot be imported is listed, the others are imported, and the exit status is 1.
+    The format of each file is found by its shape; `stratagraph import formats` lists those that are known. Files may be
+    JSON, JSON Lines, and compressed with gzip. What cannot be imported is listed, the rest is imported, and the exit
+    status is 1. Fields that are not read are counted.
     """
     retention = _retention(half_life_days, auto_prune)
+    zone = _zone(timezone)
 
     async def work(runtime: Runtime) -> ImportSummary:
-        from stratagraph.memory.imports.trace_files import count_lines
+        from stratagraph.memory.imports.trace_files import find_files
 
-        total = count_lines(file)
+        files = find_files(paths)
+        total = sum(file.stat().st_size for file in files)
 
         async def run(advance: Advance) -> ImportSummary:
             from stratagraph.memory.imports.traces import import_traces
@@ -117,17 +126,46 @@ def traces(
             return await import_traces(
                 runtime.capture,
                 _importer(tenant),
-                file,
+                *paths,
+                artifacts=runtime.artifacts,
                 outcome_field=outcome_field,
+                zone=zone,
                 scope=scope,
                 retention=retention,
                 restore_erased=restore_erased,
                 advance=advance,
             )
 
-        return await _with_progress(f"conversations of {file.name}", total, run, quiet=json)
+        named = files[0].name if len(files) == 1 else f"{len(files)} files"
+        return await _with_progress(f"conversations of {named}", total, run, quiet=json)
 
     _show(with_runtime(work), "conversations", json)
+
+
+@app.command()
+def formats(json: Json = False) -> None:
+    """List the formats of conversations that `import traces` reads, with the version that each was read from."""
+    from stratagraph.memory.imports.formats.known import FORMATS
+
+    if json:
+        print_json([{"name": one.name, "documented": one.documented} for one in FORMATS])
+        return
+    table = LiteralTable("format", "read from")
+    for one in FORMATS:
+        table.add_row(one.name, one.documented)
+    people.print(table)
+
+
+def _zone(name: str | None) -> ZoneInfo | None:
+    """Return the zone of that name. Raises InvalidInput if there is none."""
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInput(
+            f"--timezone: there is no zone {name!r}; use a name such as Europe/Berlin or UTC", path=["--timezone"]
+        ) from None
 
 
 def _importer(tenant: str) -> Trust:
@@ -179,8 +217,15 @@ def _print_table(summary: ImportSummary, items: str) -> None:
         table.add_row("continued", f"{summary.continued} known conversations have new turns")
     if summary.edited:
         table.add_row("edited", f"{', '.join(summary.edited)}: differ from the known ones, and are stored beside them")
+    if summary.formats:
+        table.add_row("formats", ", ".join(f"{count} {name}" for name, count in summary.formats.items()))
+    if summary.artifacts:
+        table.add_row("attachments", f"{summary.artifacts} stored as artifacts")
     for reason, count in summary.skipped.items():
         table.add_row("skipped", f"{count} {reason}")
+    if summary.unread:
+        fields = ", ".join(f"{path} {count}" for path, count in sorted(summary.unread.items()))
+        table.add_row("not read", f"fields with their number: {fields}")
     for code, count in summary.warnings.items():
         table.add_row("warnings", f"{count} {code.replace('_', ' ')}")
     people.print(table)

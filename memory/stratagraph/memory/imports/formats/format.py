@@ -39,9 +39,10 @@ class Format:
 def first_difference(checks: Sequence[tuple[bool, str]]) -> Difference | None:
     """Return the first check that fails, with the share of those before it; None if all hold.
 
-    A check that needs those before it is written so that it is False, not an error, without them.
+    The first check, of the kind of value, says nothing about the format and counts for nothing. A check that needs
+    those before it is written so that it is False, not an error, without them.
     """
     for place, (holds, what) in enumerate(checks):
         if not holds:
-            return Difference(share=place / len(checks), what=what)
+            return Difference(share=max(0, place - 1) / len(checks), what=what)
     return None
