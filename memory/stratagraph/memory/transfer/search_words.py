@@ -9,6 +9,7 @@ from __future__ import annotations
 from stratagraph.memory.capture.classify import TURN_SUMMARY
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.exported import Content, RecordLine
+from stratagraph.store.model.trust import LEARNED_BY
 from stratagraph.store.model.words import Terms, record_terms
 
 _NONE = Terms([], [])
@@ -31,7 +32,7 @@ def _summary(line: RecordLine, content: Content) -> str:
         case MemoryType.ENTITY:
             return "" if _is_as_captured(line, content) else content.name
         case MemoryType.COMPETENCE:
-            return content.name if content.payload.get("lesson") else ""
+            return content.name if content.payload.get("lesson") and _first(line).text != content.text else ""
         case MemoryType.EPISODIC:
             if content.payload.get("outcome_reason"):
                 return f"{content.name}\n{content.payload['outcome_reason']}"
@@ -42,14 +43,18 @@ def _summary(line: RecordLine, content: Content) -> str:
 
 def _is_as_captured(line: RecordLine, content: Content) -> bool:
     """Return whether an entity is as it was captured itself, rather than made of a name or revised since."""
-    first = line.history[0].content if line.history else line.content
+    first = _first(line)
     return first.interpretation is not None and (first.name, first.payload) == (content.name, content.payload)
+
+
+def _first(line: RecordLine) -> Content:
+    return line.history[0].content if line.history else line.content
 
 
 def _given_summary(content: Content) -> str:
     """Return the summary that the caller gave of an event; empty where the event's own text stands for it."""
     timeline = content.payload.get("timeline") or []
-    if len(timeline) != 1:
+    if len(timeline) != 1 or str(content.provenance.get("created_by")).startswith(LEARNED_BY):
         return ""
     summary, said = timeline[0].get("summary"), timeline[0].get("content")
     text = said.get("text") if isinstance(said, dict) else None
