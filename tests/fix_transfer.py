@@ -90,7 +90,7 @@ def importer(memory: Memory) -> RecordImport:
 def sealed_file(lines: Iterable[bytes]) -> bytes:
     """Return lines with the last line that fits them."""
     every = list(lines)
-    counts = Counter(orjson.loads(line).get("kind") for line in every)
+    counts = Counter(str(orjson.loads(line).get("kind")) for line in every)
     body = b"".join(every)
     return body + line_bytes(EndLine(counts=dict(sorted(counts.items())), sha256=hashlib.sha256(body).hexdigest()))
 

@@ -18,8 +18,10 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.transfer.new_ids import IdSet
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.exported import HeaderLine, parse_line
+from stratagraph.store.model.exported.parsing import KINDS
 
 MAX_LINE = 2**28  # bytes of one line: a record with all of its history
 _GZIP = b"\x1f\x8b"
@@ -73,6 +75,12 @@ class ExportFile:
                 continue
             if totals.counts["end"]:
                 raise InvalidInput(f"line {number}: comes after the last line{_COMPLETE}", path=[f"line {number}"])
+            if not isinstance(kind, str) or kind not in KINDS:
+                raise InvalidInput(
+                    f"line {number}: kind: {shown(kind)} is none of {', '.join(KINDS)}, so the file is no export of a"
+                    " version that this release reads",
+                    path=[f"line {number}"],
+                )
             digest.update(text)
             totals.counts[str(kind)] += 1
             if with_ids and kind in totals.ids and (id_ := _id_in(document)) is not None:
