@@ -250,6 +250,7 @@ def application(
         Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
         runtime.artifacts,
         admission,
+        runtime.exports,
         unready=runtime.health.unready,
         health=runtime.health.report_to_operator,
         loopback_only=settings.is_single_user,

@@ -6,7 +6,8 @@ export is, so whoever reads it is to be bound in time.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import hmac
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,9 +19,10 @@ from stratagraph.memory.transfer.chunks import Checkpoint, Chunk
 from stratagraph.memory.transfer.native_stream import NativeStream
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType
-from stratagraph.store.model.errors import ArtifactDamaged, RecordNotFound
+from stratagraph.store.model.errors import ArtifactDamaged, RecordNotFound, SnapshotGone
 from stratagraph.store.model.exported import HeaderLine
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection, Database
@@ -60,6 +62,7 @@ class Export:
         artifacts: Artifacts,
     ) -> None:
         self._connection = connection
+        self._directory = directory
         self._caller = caller
         self._request = request
         self._clock = clock
@@ -67,14 +70,15 @@ class Export:
         self._reader = ExportReader(connection, directory, caller, request.types)
 
     async def hold(self, idle: timedelta) -> str:
-        """Let the transaction wait for its client for `idle`, and return the name of its snapshot.
+        """Let the transaction wait for its client for `idle`, and return a token that names its snapshot.
 
-        Another transaction may read the same snapshot by that name until this one has ended.
+        With the token, the same caller may open the same export again for as long as this one is open.
         """
-        return await hold_snapshot(self._connection, idle)
+        snapshot = await hold_snapshot(self._connection, idle)
+        return f"{snapshot}.{_seal(self._caller, self._request, snapshot)}"
 
-    def chunks(self, start: Checkpoint | None = None) -> AsyncIterator[Chunk]:
-        """Yield the export from a checkpoint on; None: from its beginning."""
+    def chunks(self, start: Checkpoint | None = None) -> AsyncGenerator[Chunk]:
+        """Return the chunks of the export from a checkpoint on; None: from its beginning."""
         if self._request.form is ExportForm.RFC:
             return appendix_chunks(self.whole_records())
         fetch = self._artifact if self._request.artifacts else None
@@ -82,7 +86,7 @@ class Export:
 
     def whole_records(self) -> WholeRecords:
         """Return the reader of the records with all that belongs to them."""
-        return WholeRecords(self._connection, self._caller, self._reader, now=self._clock.now())
+        return WholeRecords(self._connection, self._directory, self._caller, self._reader, now=self._clock.now())
 
     async def _artifact(self, sha256: str) -> bytes | None:
         try:
@@ -101,21 +105,51 @@ class Exports:
         self._artifacts = artifacts
 
     @asynccontextmanager
-    async def open(self, trust: Trust, request: ExportRequest, *, snapshot: str | None = None) -> AsyncIterator[Export]:
+    async def open(self, trust: Trust, request: ExportRequest, *, token: str | None = None) -> AsyncIterator[Export]:
         """Open an export of what a caller may read in full, in one snapshot, for the block.
 
-        `snapshot` is one that an open export holds. Raises Forbidden for a scope that the trust does not cover,
-        RecordNotFound for a tenant that does not exist, SnapshotGone if the snapshot is not held any more, and
-        StoreUnavailable.
+        `token` is that of an export that is open: then its snapshot is read again. Raises Forbidden for a scope that
+        the trust does not cover, RecordNotFound for a tenant that does not exist, SnapshotGone if the snapshot is not
+        held any more or the token is of another request, and StoreUnavailable.
         """
+        caller = await self._caller(trust, request)
+        snapshot = None if token is None else _snapshot_in(caller, request, token)
+        async with self._database.reading(caller.bounds, snapshot=snapshot) as connection:
+            yield Export(connection, self._directory, caller, request, self._clock, self._artifacts)
+
+    async def check(self, trust: Trust, request: ExportRequest, token: str) -> None:
+        """Raise SnapshotGone unless the token is of an export that this caller may read in the same way now."""
+        _snapshot_in(await self._caller(trust, request), request, token)
+
+    async def _caller(self, trust: Trust, request: ExportRequest) -> Caller:
         trust.require(Access.READ)
         if request.scopes is not None:
             trust = trust.narrowed(scopes=request.scopes)
         if await self._directory.tenant(trust.tenant) is None:
             raise RecordNotFound(trust.tenant, f"There is no tenant {trust.tenant!r}; check its name.", path=["tenant"])
-        caller = await self._directory.resolve(trust)
-        async with self._database.reading(caller.bounds, snapshot=snapshot) as connection:
-            yield Export(connection, self._directory, caller, request, self._clock, self._artifacts)
+        return await self._directory.resolve(trust)
+
+
+def _seal(caller: Caller, request: ExportRequest, snapshot: str) -> str:
+    """Return the part of a token that says whose it is, and of which request: other ones give other lines."""
+    of = (
+        snapshot,
+        caller.trust.identity,
+        caller.trust.access.label,
+        caller.ceiling.label,
+        "*" if caller.scopes is None else sorted(caller.scopes),
+        request.form.value,
+        "*" if request.types is None else sorted(request.types),
+        request.artifacts,
+    )
+    return keyed_hash(caller.tenant.index_key, "export", repr(of).encode()).hex()[:32]
+
+
+def _snapshot_in(caller: Caller, request: ExportRequest, token: str) -> str:
+    snapshot, _, seal = token.rpartition(".")
+    if not hmac.compare_digest(seal, _seal(caller, request, snapshot)):
+        raise SnapshotGone
+    return snapshot
 
 
 def _header(request: ExportRequest) -> HeaderLine:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from stratagraph.memory.transfer.chunks import Checkpoint, Chunk, Output, Phase, Position
@@ -13,9 +14,7 @@ from stratagraph.store.transfer.exporting import FIRST, KEYS, RELATIONS, SOURCES
 
 # The bytes of the artifact with this hash, in hexadecimal; None where they are damaged or removed.
 FetchArtifact = Callable[[str], Awaitable[bytes | None]]
-_Lines = AsyncIterator[
-    tuple[list[Line], UUID | bytes | None]
-]  # and after which id or hash to continue, where it can be
+_After = UUID | bytes | None  # an id or a hash; None: from the beginning
 
 
 class NativeStream:
@@ -26,33 +25,32 @@ class NativeStream:
         self._header = header
         self._fetch_artifact = fetch_artifact
 
-    async def chunks(self, start: Checkpoint | None = None) -> AsyncIterator[Chunk]:
+    async def chunks(self, start: Checkpoint | None = None) -> AsyncGenerator[Chunk]:
         """Yield the export from a checkpoint on; None: from its beginning."""
         output = Output(start)
         at = start.position if start is not None else Position()
         if at.phase is Phase.HEADER:
             yield output.add([self._header, *await self._reader.predicates()], Position(Phase.ARTIFACTS))
             at = Position(Phase.ARTIFACTS)
-        for phase, batches in (
+        for phase, chunks in (
             (Phase.ARTIFACTS, self._artifacts),
             (Phase.RECORDS, self._records),
             (Phase.RELATIONS, self._relations),
             (Phase.TOMBSTONES, self._tombstones),
         ):
-            if phase < at.phase:
-                continue
-            async for lines, reached in batches(at.after if phase is at.phase else None):
-                yield output.add(lines, None if reached is None else Position(phase, reached))
+            if phase >= at.phase:
+                async for chunk in chunks(output, at.after if phase is at.phase else None):
+                    yield chunk
         yield output.end()
 
-    async def _artifacts(self, after: UUID | bytes | None) -> _Lines:
+    async def _artifacts(self, output: Output, after: _After) -> AsyncGenerator[Chunk]:
         last = after if isinstance(after, bytes) else b""
         while found := await self._reader.artifacts(last):
             for line in found:
                 last = bytes.fromhex(line.sha256)
                 async for one in self._artifact(line):
-                    yield [one], None
-                yield [], last
+                    yield output.add([one], None)
+                yield output.add([], Position(Phase.ARTIFACTS, last))
 
     async def _artifact(self, line: ArtifactLine) -> AsyncIterator[Line]:
         data = await self._fetch_artifact(line.sha256) if self._fetch_artifact is not None else None
@@ -64,42 +62,51 @@ class NativeStream:
         for start in starts:
             yield ArtifactPartLine(data=base64.b64encode(data[start : start + PART_BYTES]).decode())
 
-    async def _records(self, after: UUID | bytes | None) -> _Lines:
+    async def _records(self, output: Output, after: _After) -> AsyncGenerator[Chunk]:
         last = after if isinstance(after, UUID) else FIRST
+        lines: list[Line] = []  # of the last page, which are written while the server reads the next one
         while keys := await self._reader.keys(last):
             for page in pages(keys):
-                lines: list[Line] = []
-                for line, rest in await self._reader.records(page):
+                written: list[Chunk] = []
+                write = partial(_write, output, lines, Position(Phase.RECORDS, last), written)
+                found = await self._reader.records(page, meanwhile=write)
+                yield written[0]
+                lines = []
+                for line, rest in found:
                     lines.append(line)
                     async for part in self._reader.parts(rest):
-                        yield [*lines, part], None
+                        yield output.add([*lines, part], None)
                         lines = []
-                yield lines, page[-1].id
-            last = keys[-1].id
+                last = page[-1].id
             if len(keys) < KEYS:
                 break
+        yield output.add(lines, Position(Phase.RECORDS, last))
 
-    async def _relations(self, after: UUID | bytes | None) -> _Lines:
+    async def _relations(self, output: Output, after: _After) -> AsyncGenerator[Chunk]:
         last = after if isinstance(after, UUID) else FIRST
         while sources := await self._reader.sources(last):
             lines: list[Line] = []
             for found, rest in await self._reader.relations(sources):
                 lines += found
                 async for more in self._reader.lighter(rest):
-                    yield lines, None
+                    yield output.add(lines, None)
                     lines = [*more]
                 if len(lines) >= RELATIONS:
-                    yield lines, None
+                    yield output.add(lines, None)
                     lines = []
             last = sources[-1]
-            yield lines, last
+            yield output.add(lines, Position(Phase.RELATIONS, last))
             if len(sources) < SOURCES:
                 break
 
-    async def _tombstones(self, after: UUID | bytes | None) -> _Lines:
+    async def _tombstones(self, output: Output, after: _After) -> AsyncGenerator[Chunk]:
         last = after if isinstance(after, UUID) else FIRST
         while found := await self._reader.tombstones(last):
             last = found[-1].id
-            yield [*found], last
+            yield output.add(found, Position(Phase.TOMBSTONES, last))
             if len(found) < TOMBSTONES:
                 break
+
+
+def _write(output: Output, lines: list[Line], reached: Position, written: list[Chunk]) -> None:
+    written.append(output.add(lines, reached))

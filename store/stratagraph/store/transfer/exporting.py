@@ -6,9 +6,11 @@ fixed number of statements, most of them sent together.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import itemgetter
+from typing import TypeVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -42,6 +44,7 @@ TOMBSTONES = 100  # of a page
 ARTIFACTS = 500  # of a page
 FIRST = UUID(int=0)  # before every id
 _HEAVIEST = 2.0  # above every weight
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +132,13 @@ class ExportReader:
         )
         return [Key(id=row["id"], bytes=int(row["bytes"]), has_history=row["has_history"]) for row in rows]
 
-    async def records(self, page: Sequence[Key]) -> list[tuple[RecordLine, Rest | None]]:
-        """Return the lines of a page of records, by id, each with what of it is still to be read, if anything."""
+    async def records(
+        self, page: Sequence[Key], *, meanwhile: Callable[[], object] | None = None
+    ) -> list[tuple[RecordLine, Rest | None]]:
+        """Return the lines of a page of records, by id, each with what of it is still to be read, if anything.
+
+        `meanwhile` is called while the server works.
+        """
         ids = [key.id for key in page]
         asked = {**self._caller.parameters(), "ids": ids}
         found = await fetch_together(
@@ -139,15 +147,16 @@ class ExportReader:
             self._versions([key.id for key in page if key.has_history], 0),
             self._entries(ids, 0),
             *(sending(f"export_{name}", asked) for name in ("trims", "members", "lifecycles", "references")),
+            meanwhile=meanwhile,
         )
         records, versions, entries = await self._opened(found[0]), await self._opened(found[1]), found[2]
         parts = made.Parts(
-            versions=_grouped(versions),
-            entries=_grouped(await self._rationales(entries)),
-            trims=_grouped(found[3]),
-            members=_grouped(found[4]),
-            lifecycles=_grouped(found[5]),
-            references=_grouped(found[6]),
+            versions=_by_id(versions),
+            entries=_by_id(await self._rationales(entries)),
+            trims=_by_id(found[3]),
+            members=_by_id(found[4]),
+            lifecycles=_by_id(found[5]),
+            references=_by_id(found[6]),
             scopes=await self._directory.scope_names({row["scope"] for row in records}),
             known=await self._known(id_ for row in (*records, *versions) for id_ in made.named_ids(row)),
             shows_authors=self._caller.trust.access is Access.ADMIN,
@@ -182,14 +191,15 @@ class ExportReader:
 
     async def relations(self, sources: Sequence[UUID]) -> list[tuple[list[RelationLine], Lighter | None]]:
         """Return the heaviest relations of each record that has any, by id, and which are still to be read."""
-        found = _grouped(await self._relations(sources, Lighter(source=FIRST)), key="source")
-        return [await self._lines(source, found[source]) for source in sources if source in found]
+        found = _grouped(await self._relations(sources, Lighter(source=FIRST)), lambda line: line.source)
+        return [(found[source], _lighter(found[source])) for source in sources if source in found]
 
     async def lighter(self, rest: Lighter | None) -> AsyncIterator[list[RelationLine]]:
         """Yield the further relations of a record, in parts."""
         while rest is not None:
-            lines, rest = await self._lines(rest.source, await self._relations([rest.source], rest))
+            lines = await self._relations([rest.source], rest)
             yield lines
+            rest = _lighter(lines)
 
     async def tombstones(self, after: UUID) -> list[TombstoneLine]:
         """Return the next tombstones above `after`; none at the end."""
@@ -198,7 +208,7 @@ class ExportReader:
             return []
         asked = {"tenant": self._tenant, "ceiling": int(self._caller.ceiling), "most": LINE_ENTRIES}
         entries = await fetch(self._connection, "export_last_entries", **asked, ids=[row["id"] for row in rows])
-        audit = _grouped(reversed(await self._rationales(entries)))
+        audit = _by_id(reversed(await self._rationales(entries)))
         scopes = await self._directory.scope_names({row["scope"] for row in rows})
         known = await self._known(id_ for row in rows for id_ in (*row["entities"], *row["learned"]))
         return [made.tombstone_line(row, audit.get(row["id"], ()), scopes, known) for row in rows]
@@ -211,17 +221,12 @@ class ExportReader:
         bounds = {"tenant": self._tenant, "ceiling": int(self._caller.ceiling)}
         return sending("export_entries", {**bounds, "ids": list(ids), "after": after, "most": LINE_ENTRIES})
 
-    async def _relations(self, sources: Sequence[UUID], rest: Lighter) -> Sequence[Row]:
+    async def _relations(self, sources: Sequence[UUID], rest: Lighter) -> list[RelationLine]:
         asked = {"ids": list(sources), "weight": rest.weight, "after": rest.after, "most": RELATIONS}
-        return await fetch(self._connection, "export_relations", **self._filters, **asked)
-
-    async def _lines(self, source: UUID, rows: Sequence[Row]) -> tuple[list[RelationLine], Lighter | None]:
+        rows = await fetch(self._connection, "export_relations", **self._filters, **asked)
         names = await self._directory.predicate_names({(self._tenant, row["predicate"]) for row in rows})
         by_number = {number: name for (_, number), name in names.items()}
-        lines = [made.relation_line(row, by_number) for row in rows]
-        if len(lines) < RELATIONS:
-            return lines, None
-        return lines, Lighter(source=source, weight=lines[-1].weight, after=lines[-1].id)
+        return [made.relation_line(row, by_number) for row in rows]
 
     async def _opened(self, rows: Sequence[Row]) -> list[Row]:
         """Return rows of records or earlier versions with their contents decrypted."""
@@ -265,11 +270,21 @@ def _rest(id_: UUID, memory_type: MemoryType, versions: Sequence[Row], entries: 
     return Rest(id=id_, type=memory_type, after_version=after_version, after_entry=after_entry)
 
 
-def _grouped(rows: Iterable[Row], key: str = "id") -> Mapping[UUID, list[Row]]:
-    found: dict[UUID, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[key], []).append(row)
+def _lighter(lines: Sequence[RelationLine]) -> Lighter | None:
+    if len(lines) < RELATIONS:
+        return None
+    return Lighter(source=lines[-1].source, weight=lines[-1].weight, after=lines[-1].id)
+
+
+def _grouped(items: Iterable[T], key: Callable[[T], UUID]) -> Mapping[UUID, list[T]]:
+    found: dict[UUID, list[T]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
     return found
+
+
+def _by_id(rows: Iterable[Row]) -> Mapping[UUID, list[Row]]:
+    return _grouped(rows, itemgetter("id"))
 
 
 async def hold_snapshot(connection: AsyncConnection, idle: timedelta) -> str:
