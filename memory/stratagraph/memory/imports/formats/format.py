@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stratagraph.memory.imports.conversation import Conversation
@@ -46,3 +46,14 @@ def first_difference(checks: Sequence[tuple[bool, str]]) -> Difference | None:
         if not holds:
             return Difference(share=max(0, place - 1) / len(checks), what=what)
     return None
+
+
+def one_a_line(one: Format) -> Format:
+    """Return the format of a file whose lines are the messages of one conversation, which `one` reads as a list."""
+
+    def difference(lines: Any) -> Difference | None:
+        if isinstance(lines, list) and len(lines) > 1 and all(isinstance(line, dict) for line in lines):
+            return one.difference(lines)
+        return Difference(share=0.0, what="its lines are no messages of one conversation")
+
+    return replace(one, name=f"{one.name}, one message a line", difference=difference, whole_file=True)

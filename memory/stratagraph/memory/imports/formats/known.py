@@ -5,15 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from stratagraph.memory.imports.formats.anthropic import ANTHROPIC, ANTHROPIC_LINES
 from stratagraph.memory.imports.formats.atif import ATIF
 from stratagraph.memory.imports.formats.chat_completions import CHAT_COMPLETIONS, CHAT_LINES
 from stratagraph.memory.imports.formats.claude_code import CLAUDE_CODE
 from stratagraph.memory.imports.formats.codex import CODEX
 from stratagraph.memory.imports.formats.format import Format
+from stratagraph.memory.imports.formats.gemini import GEMINI, GEMINI_LINES
+from stratagraph.memory.imports.formats.langchain import LANGCHAIN, LANGCHAIN_LINES
+from stratagraph.memory.imports.formats.responses import RESPONSES, RESPONSES_CHAIN, RESPONSES_LINES
+from stratagraph.memory.imports.formats.sharegpt import SHAREGPT
 from stratagraph.memory.imports.formats.swe_agent import SWE_AGENT
 
 # The first that fits is taken: those that share a field with others, such as `messages`, come last.
-FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX, SWE_AGENT, ATIF, CHAT_LINES, CHAT_COMPLETIONS)
+FORMATS: tuple[Format, ...] = (
+    CLAUDE_CODE,
+    CODEX,
+    SWE_AGENT,
+    ATIF,
+    *(RESPONSES_CHAIN, RESPONSES_LINES, RESPONSES),
+    *(LANGCHAIN_LINES, LANGCHAIN),
+    *(GEMINI_LINES, GEMINI),
+    SHAREGPT,
+    *(ANTHROPIC_LINES, ANTHROPIC),
+    *(CHAT_LINES, CHAT_COMPLETIONS),
+)
 
 
 def format_of(document: Any, *, whole_file: bool) -> Format | None:
