@@ -15,6 +15,7 @@ from fix_memory import Memory
 from stratagraph.memory.imports.progress import ImportSummary
 from stratagraph.memory.imports.traces import import_traces
 from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.model.enums import MemoryType
@@ -59,6 +60,8 @@ async def test_named_speakers_are_persons_whose_words_are_found(memory: Memory, 
     await imported(memory, written(tmp_path, {"id": "dinner", "messages": messages}))
     assert await first_answer(memory, "What can Berit not eat?") == "Berit: I cannot eat sesame."
     assert await first_answer(memory, "What can Oskar not eat?") == "Oskar: And I no celery."
+    page = await memory.lookup.records(memory.trust, RecordFilter(any_tags=["speaker:Oskar"]), first=9)
+    assert [record.text for record in page.records] == ["Oskar: And I no celery."]
 
 
 async def test_times_without_an_offset_are_of_the_named_zone_and_the_conversations_time_is_the_default(

@@ -73,6 +73,34 @@ class Fields:
         if self.take(*names) is not None:
             self._reading.skipped[reason] += 1
 
+    def skip_all(self, reason: str) -> None:
+        """Count the object as left out for `reason`, with all its fields."""
+        self._taken.update(self._values)
+        self._reading.skipped[reason] += 1
+
+    def peek(self, name: str) -> Any:
+        """Return the value of a field, None if it is absent; it does not count as read."""
+        return self._values.get(name)
+
+    def holds(self, name: str, kind: type) -> bool:
+        """Return whether a field has a value of this type; it does not count as read."""
+        return isinstance(self._values.get(name), kind)
+
+    def rest(self) -> dict[str, Any]:
+        """Return the fields that were not taken, with their values. All of them count as read."""
+        left = {name: value for name, value in self._values.items() if name not in self._taken}
+        self._taken.update(left)
+        return left
+
+    def without(self, *names: str) -> Fields:
+        """Return these fields without some, which count as read."""
+        self.take(*names)
+        left = Fields(
+            {name: value for name, value in self._values.items() if name not in names}, self._path, self._reading
+        )
+        left._taken = self._taken
+        return left
+
     def _named(self, names: Sequence[str]) -> str:
         """Return the path of the first of the fields that has a value."""
         return self.path(next((name for name in names if self._values.get(name) is not None), names[0]))

@@ -233,7 +233,10 @@ class _Calls:
 
 
 def _hash(said: list[Any]) -> str:
-    return hashlib.sha256(orjson.dumps(said, option=_OPTIONS)).hexdigest()
+    try:
+        return hashlib.sha256(orjson.dumps(said, option=_OPTIONS)).hexdigest()
+    except orjson.JSONEncodeError:
+        raise InvalidInput("the arguments of a call are nested too deeply; at most 250 levels are read") from None
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -314,7 +314,7 @@ class TraceImport:
                     source_kind=capture.kind,
                     content=content,
                     context=_context(read) if capture.kind is not SourceKind.OUTCOME else None,
-                    tags=() if capture.kind is SourceKind.OUTCOME else read.tags,  # it becomes no record
+                    tags=_tags_of(read, capture),
                     scope=self.scope,
                     timestamp=capture.at,
                     idempotency_key=key,
@@ -361,6 +361,14 @@ def _tags(conversation: Conversation) -> tuple[str, ...]:
     given = [tag for tag in conversation.tags if tag.strip() and len(tag) <= MAX_LABEL][:MAX_TAGS]
     user = [f"user:{conversation.user}"[:MAX_LABEL]] if conversation.user is not None else []
     return tuple(dict.fromkeys(["trace", *user, *given]))
+
+
+def _tags_of(read: _Read, capture: TraceCapture) -> tuple[str, ...]:
+    """Return the tags of a capture: those of its conversation, and its speaker's."""
+    if capture.kind is SourceKind.OUTCOME:  # it becomes no record
+        return ()
+    speaker = capture.content.get("speaker")
+    return read.tags if speaker is None else (*read.tags, f"speaker:{speaker}"[:MAX_LABEL])
 
 
 def _context(read: _Read) -> dict[str, object] | None:

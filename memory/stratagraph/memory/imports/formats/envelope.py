@@ -70,9 +70,13 @@ def read_outcome(fields: Fields) -> tuple[str | None, str | None]:
     return None, None
 
 
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str)
+
+
 def outcome_of(name: str, value: Any) -> tuple[str, str]:
     """Return the outcome that the value of a field means, and the text that quotes it."""
-    reason = f"{name} = {value if isinstance(value, str) else orjson.dumps(value).decode()}"
+    reason = f"{name} = {value if isinstance(value, str) else orjson.dumps(value).decode()}" if _is_plain(value) else ""
     if isinstance(value, bool):
         return "success" if value else "failure", reason
     if isinstance(value, int | float) and 0 <= value <= 1:

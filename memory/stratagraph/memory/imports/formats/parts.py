@@ -20,6 +20,7 @@ OTHER_PARTS = "parts of messages that are not text"
 INSTRUCTING = ("system", "developer")  # roles whose messages are prompts
 
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+/-]*)(?:;[\w.=+-]+)*;base64,(?P<data>.*)", re.DOTALL)
+_ATTACHED = ("image", "audio", "video", "file", "document", "media", "text-plain", "input_image", "input_file")
 _FAILED = frozenset({"error", "failed", "failure", "errored", "exception", "timeout", "cancelled"})
 _SUCCEEDED = frozenset({"success", "ok", "succeeded", "completed", "complete", "done"})
 
@@ -55,19 +56,22 @@ def read_content(value: Any, path: str, reading: Reading) -> tuple[str, tuple[At
 
 def read_attachment(fields: Fields) -> Attachment | None:
     """Return the picture, sound or file of a part in one of the known forms; None if it is another part."""
+    fields.take("source_type", "detail")
     inner = fields.take("image_url", "input_audio", "file", "source", "audio_url", "video_url")
     if isinstance(inner, str):
         return _addressed(inner, None, None)
     if not isinstance(inner, dict):
-        if fields.take("type") not in ("input_image", "input_file", "image", "file", "document"):
+        if fields.take("type") not in _ATTACHED:
             return None
         inner = {}
     with fields.reading.object(inner, fields.path("source")) as source:
-        source.take("type", "detail")
+        kind = source.take("type", "detail")
         media = source.text("media_type", "mime_type", "format") or fields.text("mime_type", "media_type")
         name = source.text("filename", "name", "title") or fields.text("filename", "name", "title")
         data = source.text("data", "file_data") or fields.text("file_data", "data", "base64")
-        uri = source.text("url", "uri", "file_id", "file_uri") or fields.text("file_id", "file_url", "url")
+        uri = source.text("url", "uri", "file_id", "file_uri") or fields.text("file_id", "file_url", "url", "file_uri")
+    if data is not None and kind == "text":
+        return Attachment(name=name, media_type=_media_type(media), data=data.encode())
     if data is not None and not data.startswith("data:"):
         return Attachment(name=name, media_type=_media_type(media), data=decoded(data))
     address = data or uri
@@ -82,9 +86,10 @@ def _addressed(address: str, name: str | None, media: str | None) -> Attachment:
 
 
 def decoded(data: str) -> bytes | None:
-    """Return the bytes of base64 text; None if it is malformed."""
+    """Return the bytes of base64 text, standard or URL-safe; None if it is malformed."""
+    packed = "".join(data.split())
     try:
-        return base64.b64decode(data, validate=True)
+        return base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
 
@@ -114,7 +119,26 @@ def read_failure(fields: Fields) -> bool | None:
 
 def read_arguments(value: Any) -> Any:
     """Return the arguments of a call: JSON, that of a text which is JSON, or else the text."""
-    return json_or_text(storable(value)) if isinstance(value, str) else (value if value is not None else {})
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(storable(value))
+        except orjson.JSONDecodeError:
+            return storable(value)
+    return {} if value is None else _storable_json(value)
+
+
+def _storable_json(value: Any) -> Any:
+    """Return a JSON value without the character that the database cannot store, in its texts and its names."""
+    try:
+        if b"\\u0000" not in orjson.dumps(value):
+            return value
+    except orjson.JSONEncodeError:
+        return value  # it is nested too deeply, and refused for that
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(name): _storable_json(inner) for name, inner in value.items()}
+    return [_storable_json(inner) for inner in value]
 
 
 def json_or_text(text: str) -> Any:
@@ -128,8 +152,16 @@ def json_or_text(text: str) -> Any:
 
 
 def result_text(value: Any) -> str:
-    """Return a result as the text that it is compared and searched by: JSON for what is no text."""
-    return storable(value) if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    """Return a result as the text that it is compared and searched by: JSON for what is no text.
+
+    Raises InvalidInput for a value that is nested too deeply.
+    """
+    if isinstance(value, str):
+        return storable(value)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    except orjson.JSONEncodeError:
+        raise InvalidInput("a result of a tool is nested too deeply; at most 250 levels are read") from None
 
 
 def storable(text: str) -> str:
