@@ -18,6 +18,7 @@ from stratagraph.graphql.web.request_ids import HEADER, new_request_id, request_
 ROUTES = (
     "/graphql",
     "/artifacts",
+    "/export",
     "/v1/traces",
     "/graphiql",
     "/livez",

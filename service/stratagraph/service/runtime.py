@@ -44,6 +44,7 @@ from stratagraph.memory.records.measures import Measures
 from stratagraph.memory.records.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
+from stratagraph.memory.transfer.exports import Exports
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
 from stratagraph.service.embedders.choice import open_embedder
 from stratagraph.service.extractors.choice import open_extractor
@@ -100,6 +101,7 @@ class Runtime:
     runs: ConsolidationRuns
     changes: Changes
     artifacts: Artifacts
+    exports: Exports
     jobs: Runner
     measurements: Measurements
     health: Health
@@ -303,6 +305,7 @@ async def open_runtime(
             runs=ConsolidationRuns(database, directory, clock),
             changes=Changes(database, directory, clock),
             artifacts=artifacts,
+            exports=Exports(database, directory, clock, artifacts),
             jobs=jobs,
             measurements=measurements,
             health=health,

@@ -251,6 +251,7 @@ def application(
         runtime.artifacts,
         runtime.span_intake,
         admission,
+        runtime.exports,
         unready=runtime.health.unready,
         health=runtime.health.report_to_operator,
         loopback_only=settings.is_single_user,
