@@ -185,7 +185,8 @@ class _Group:
         began = next((span.began_at for span in self.spans if span.began_at is not None), None)
         chains = self.chains or [_Chain()]
         unused = list(tools)
-        joined = [_joined(chain.steps, unused, self.is_over) for chain in chains]
+        has_ended = any(span.parent is None and kind_of(span) is Kind.AGENT for span in self.spans)
+        joined = [_joined(chain.steps, unused, self.is_over, has_ended) for chain in chains]
         if self.is_over and unused and not any(isinstance(step, Called) for step in joined[0]):
             joined[0] = _with_runs(joined[0], unused)
         elif unused and self.is_over:
@@ -224,10 +225,12 @@ def _mark(message: Any) -> bytes:
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
 
 
-def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool) -> list[Step]:
+def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool, has_ended: bool) -> list[Step]:
     """Return the steps with what the spans of tools say of their results; spans that are used leave `tools`.
 
-    A call without a result gets that of its span, if the conversation `is_over`.
+    A call without a result gets that of its span, if the conversation `is_over`. Of a failure, spans seldom have the
+    text that the agent got; it is told in other words only where the agent's run `has_ended`, so that no later version
+    of the conversation has the text.
     """
     waiting: list[tuple[Called, ToolRun | None]] = []
     found: list[Step] = []
@@ -239,13 +242,14 @@ def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool) -> list[
             run = None if called is None else called[1]
             if called is not None:
                 waiting.remove(called)
+                step = replace(step, tool=called[0].tool)  # noqa: PLW2901
             if run is not None:
                 failed = step.failed if step.failed is not None else run.failed
                 step = replace(step, failed=failed, at=run.ended_at or step.at)  # noqa: PLW2901
         found.append(step)
     if is_over:
         for call, run in waiting:
-            if run is not None and (run.text is not None or run.failed):
+            if run is not None and (run.text is not None or (run.failed and has_ended)):
                 last = max(i for i, one in enumerate(found) if isinstance(one, Called) and one.turn == call.turn)
                 while last + 1 < len(found) and isinstance(found[last + 1], Returned):
                     last += 1
