@@ -43,7 +43,8 @@ def statements(found: list[Found]) -> dict[str, Statement]:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_each_sample_has_the_shape_of_one_format_only(file: Path) -> None:
     rows = FileRows(file).beginning()
-    assert [one.key for one in FORMATS if one.difference(rows) is None] == [format_of(rows).key]
+    for row in rows:
+        assert [one.key for one in FORMATS if one.difference(row) is None] == [format_of(rows).key]
     found, _ = read(file)
     assert found
     assert not [one for one in found if isinstance(one, RefusedMemory)]

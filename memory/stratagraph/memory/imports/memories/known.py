@@ -26,10 +26,11 @@ def format_of(rows: Sequence[Any], named: str | None = None) -> MemoryFormat:
     if not candidates:
         keys = ", ".join((*(one.key for one in FORMATS), NOTES))
         raise InvalidInput(f"--as: {str(named)[:40]!r} is not a format; use one of {keys}", path=["--as"])
-    found = [(one, one.difference(rows)) for one in candidates]
-    fitting = next((one for one, difference in found if difference is None), None)
-    if fitting is not None:
-        return fitting
+    for row in rows:  # the first one may be damaged, and is then refused when it is read
+        fitting = next((one for one in candidates if one.difference(row) is None), None)
+        if fitting is not None:
+            return fitting
+    found = [(one, one.difference(rows[0] if rows else None)) for one in candidates]
     nearest, difference = max(
         ((one, difference) for one, difference in found if difference is not None), key=lambda pair: pair[1].share
     )
