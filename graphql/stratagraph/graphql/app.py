@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql, /artifacts, /schemas, GraphiQL, and the probes /livez, /readyz and /healthz."""
+"""The ASGI application: /graphql, /artifacts, /export, /v1/traces, /schemas, GraphiQL, and the probes."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from stratagraph.graphql.artifacts import PATH as ARTIFACTS
 from stratagraph.graphql.artifacts import artifact_routes
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.context import Context
+from stratagraph.graphql.exports.endpoint import export_routes
 from stratagraph.graphql.failure import (
     GRAPHQL_RESPONSE,
     JSON,
@@ -57,12 +58,15 @@ from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.schemas import schema_routes
 from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.graphql.telemetry import Telemetry
+from stratagraph.graphql.traces.endpoint import trace_route
 from stratagraph.graphql.web.compression import Compression
 from stratagraph.graphql.web.cors import Cors
 from stratagraph.graphql.web.entity_tags import NOT_MODIFIED, let_revalidate
 from stratagraph.graphql.web.get_requests import QueryOnly, read_parameters, refuse_other_sites
 from stratagraph.graphql.web.options import WebOptions
+from stratagraph.memory.imports.span_intake import SpanIntake
 from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.memory.transfer.exports import Exports
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, RateLimited, StratagraphError
 
 MAX_ANSWER_BYTES = 64 << 20  # bytes of the answer to a query, before compression
@@ -404,7 +408,9 @@ def build_app(
     services: Services,
     authentication: Authentication,
     artifacts: Artifacts,
+    span_intake: SpanIntake,
     admission: Admission,
+    exports: Exports,
     *,
     unready: Callable[[], Awaitable[list[str]]],
     health: Callable[[], Awaitable[HealthReport]],
@@ -423,7 +429,8 @@ def build_app(
     has the origins of pages that may call the API, by default none, and the persisted documents.
     """
     web = web or WebOptions()
-    endpoint = GraphQLEndpoint(services, authentication, admission, schema, web, stopping or asyncio.Event())
+    stopping = stopping or asyncio.Event()
+    endpoint = GraphQLEndpoint(services, authentication, admission, schema, web, stopping)
     graphql = Route("/graphql", endpoint, methods=["GET", "POST"])
     graphql.methods = {"GET", "POST"}  # Starlette adds HEAD, which would execute a query for nothing
 
@@ -447,6 +454,8 @@ def build_app(
                 graphql,
                 WebSocketRoute("/graphql", endpoint),
                 *artifact_routes(artifacts, authentication, admission),
+                trace_route(span_intake, authentication, admission),
+                *export_routes(exports, authentication, admission, stopping, web.origins),
                 *schema_routes(),
                 Route("/graphiql", graphiql),
                 *probes(services.version, unready, health),

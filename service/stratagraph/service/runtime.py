@@ -28,6 +28,7 @@ from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
+from stratagraph.memory.imports.span_intake import SpanIntake
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
 from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.extraction.reader import TextReader
@@ -43,6 +44,7 @@ from stratagraph.memory.records.measures import Measures
 from stratagraph.memory.records.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
+from stratagraph.memory.transfer.exports import Exports
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
 from stratagraph.service.embedders.choice import open_embedder
 from stratagraph.service.extractors.choice import open_extractor
@@ -83,6 +85,7 @@ class Runtime:
     credentials: Credentials
     capture: Capture
     failed_captures: FailedCaptures
+    span_intake: SpanIntake
     retrieve: Retrieve
     feedback: Feedback
     lookup: Lookup
@@ -98,6 +101,7 @@ class Runtime:
     runs: ConsolidationRuns
     changes: Changes
     artifacts: Artifacts
+    exports: Exports
     jobs: Runner
     measurements: Measurements
     health: Health
@@ -233,6 +237,7 @@ async def open_runtime(
         policy = Policy.load(settings.policy_file)
         capture = Capture(database, directory, clock, policy, queues_texts=reader is not None)
         failed_captures = FailedCaptures(database, directory, clock, capture)
+        span_intake = SpanIntake(database, directory, clock, capture, artifacts)
         learning = Learning(
             database,
             directory,
@@ -246,6 +251,7 @@ async def open_runtime(
             clock=clock,
             artifacts=artifacts,
             failed_captures=failed_captures,
+            span_intake=span_intake,
             learning=learning,
             reading_soon=ReadingSoon(database, clock, reader, learning.writer, limits=limits)
             if reader is not None
@@ -283,6 +289,7 @@ async def open_runtime(
             credentials=Credentials(database, directory),
             capture=capture,
             failed_captures=failed_captures,
+            span_intake=span_intake,
             retrieve=retrieve,
             feedback=Feedback(database, directory, clock, retrieve.log),
             lookup=Lookup(database, directory, clock, retrieve.log),
@@ -298,6 +305,7 @@ async def open_runtime(
             runs=ConsolidationRuns(database, directory, clock),
             changes=Changes(database, directory, clock),
             artifacts=artifacts,
+            exports=Exports(database, directory, clock, artifacts),
             jobs=jobs,
             measurements=measurements,
             health=health,

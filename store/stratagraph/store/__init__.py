@@ -10,7 +10,7 @@ records     reading and writing records and relations
 search      candidates by words
 traversal   the graph in SQL
 learning    due episodes, runs of learning, and what they changed
-erasure, mirror
+erasure, mirror, transfer
             pruning, deleting, erasing; what the mirror in Neo4j reads
 
 Wings of one entry do not import each other.

@@ -19,7 +19,7 @@ from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import Forbidden, InvalidInput, LimitExceeded
 
 PARAMETERS = ("query", "documentId", "operationName", "variables", "extensions")
-_API_TYPES = ("application/json", "application/graphql-response+json", "text/event-stream")
+_API_TYPES = ("application/json", "application/x-ndjson", "application/graphql-response+json", "text/event-stream")
 _OWN_SITE = ("same-origin", "none")  # a page of the service, or the user's own doing
 
 

@@ -23,6 +23,7 @@ from stratagraph.service.cli.memory_imports import memories
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import LiteralTable, errors, people, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
+from stratagraph.service.cli.record_imports import records
 
 if TYPE_CHECKING:
     from stratagraph.memory.imports.progress import Advance, ImportSummary
@@ -36,6 +37,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command()(memories)
+app.command()(records)
 
 
 @app.command()

@@ -253,6 +253,12 @@ class RateLimited(StratagraphError):
         return self._retry_after_s
 
 
+class SnapshotGone(StratagraphError):
+    """The snapshot of this export is not held any more; start the export again, without `snapshot`."""
+
+    code = "NOT_FOUND"
+
+
 class DeadlineExceeded(StratagraphError):
     """The operation did not end within its deadline and was stopped; ask for less, or try again later."""
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, InvalidParameterValue, UndefinedObject
 from sqlalchemy import event
 from sqlalchemy.engine import Connection as SyncConnection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.model.errors import Misconfigured, TenantErased
+from stratagraph.store.model.errors import Misconfigured, SnapshotGone, TenantErased
 from stratagraph.store.postgres.driver import (
     Entry,
     Sending,
@@ -39,6 +39,7 @@ from stratagraph.store.postgres.entry import (
     SNAPSHOT,
     TAKE_TENANT,
     TRANSACTION_ID,
+    begin_in,
 )
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.fair_slots import FairSlots
@@ -141,13 +142,15 @@ class Database:
             pool.renew()
 
     @asynccontextmanager
-    async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
+    async def reading(self, bounds: Bounds, *, snapshot: str | None = None) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`.
 
-        It begins with its first statement, which raises what another transaction raises when it is opened.
+        It begins with its first statement, which raises what another transaction raises when it is opened. `snapshot`
+        is one that another transaction has exported; if that has ended, raises SnapshotGone.
         """
+        begin = begin_in(snapshot)
         async with self._slot(), translated(), self._connected(self._callers, Role.READ) as connection:
-            await self._enter(connection, Role.READ, bounds, is_snapshot=True, is_deferred=True)
+            await self._enter(connection, Role.READ, bounds, begin=begin, is_deferred=True)
             yield connection
             await commit(connection)  # otherwise it is rolled back when the connection is returned
 
@@ -176,7 +179,7 @@ class Database:
     async def background_snapshot(self, role: Role) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for background work across tenants: one snapshot for all statements."""
         async with translated(), self._connected(self._background, role) as connection, connection.begin():
-            await self._enter(connection, role, is_snapshot=True)
+            await self._enter(connection, role, begin=SNAPSHOT)
             yield connection
 
     @asynccontextmanager
@@ -219,14 +222,14 @@ class Database:
         bounds: Bounds | None = None,
         *,
         writes_for: int | None = None,
-        is_snapshot: bool = False,
+        begin: bytes = BEGIN,
         is_deferred: bool = False,
         count: Callable[[int], None] | None = None,
     ) -> None:
         """Set the role, and the bounds if any, for the rest of the transaction, which may write for `writes_for`.
 
-        With `is_snapshot` it is read-only, and all its statements see one snapshot. Raises Misconfigured if the login
-        may not act as the role, and TenantErased if the tenant does not exist any more; with `is_deferred`, the first
+        `begin` opens it. Raises Misconfigured if the login may not act as the role, SnapshotGone if `begin` names a
+        snapshot that does not exist any more, and TenantErased if the tenant does not; with `is_deferred`, the first
         statement does. `count` is called with the number of statements of each round trip.
         """
         parameters: dict[str, Any] = {"role": role.value, "statement_timeout": str(_statement_timeout_ms())}
@@ -250,12 +253,14 @@ class Database:
                     f"The database login may not act as the role {role.value!r}; start once with"
                     " STRATAGRAPH_OWNER_DATABASE_URL set to the login that owns the database, which grants the role."
                 ) from error
+            if isinstance(error, UndefinedObject | InvalidParameterValue) and begin not in (BEGIN, SNAPSHOT):
+                raise SnapshotGone from error
 
         begin_session(
             connection,
             count or self._count,
             is_deferring=role is Role.WRITE,
-            begin=SNAPSHOT if is_snapshot else BEGIN,
+            begin=begin,
             entry=Entry(Sending(Statement.of(statement), parameters, prepare=True), entered, refused),
         )
         if not is_deferred:

@@ -381,9 +381,10 @@ class Exchange:
     ) -> list[Answer]:
         """Run the statements in their order, in one round trip, and return their answers.
 
-        They are run in the open transaction; where there is none, `begin` opens one. With `ends`, it is committed in
-        the same round trip. The first statement that fails ends the transaction, and its error is raised. `meanwhile`
-        is called while the server works; an error of it closes the connection.
+        They are run in the open transaction; where there is none, `begin` opens one, by statements with semicolons
+        between them. With `ends`, it is committed in the same round trip. The first statement that fails ends the
+        transaction, and its error is raised. `meanwhile` is called while the server works; an error of it closes the
+        connection.
         """
         driver = self._driver
         async with driver.lock:
@@ -396,7 +397,7 @@ class Exchange:
         connection = self._driver.pgconn
         commands: list[_Command] = []
         if not self.is_open and not self._driver.autocommit:
-            commands.append(_plain(connection, begin))
+            commands += [_plain(connection, one) for one in begin.split(b";")]
         commands += [_plain(connection, b"DEALLOCATE " + name)._replace(drops=name) for name in self._unwanted]
         places = []
         dumped = [self._dumped(query) for query in queries]  # which may raise, before anything is noted as kept

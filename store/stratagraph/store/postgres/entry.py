@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 BEGIN = b"BEGIN"
 SNAPSHOT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # all statements see one snapshot
+_SNAPSHOT_ID = re.compile(r"[0-9A-F]{1,16}(-[0-9A-F]{1,16}){1,2}")  # as pg_export_snapshot names one
 # The settings end with the transaction and then read as ''.
 BOUNDS = (
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
@@ -26,5 +29,19 @@ _WRITER = f"{_NO_SCAN}, pg_advisory_xact_lock_shared(CAST(:writers AS integer), 
 ENTER_WRITER = ENTER + _WRITER
 # A caller's writer takes its transaction id after the lock, since its answer names it.
 ENTER_TENANT_WRITER = f"{_ENTER_TENANT}{_WRITER}, pg_current_xact_id()::text AS xid"
+
+
+def begin_in(snapshot: str | None) -> bytes:
+    """Return how a transaction begins that sees the snapshot another one has exported; None: one of its own.
+
+    Raises ValueError for a text that names none.
+    """
+    if snapshot is None:
+        return SNAPSHOT
+    if not _SNAPSHOT_ID.fullmatch(snapshot):
+        raise ValueError("not the name of a snapshot")
+    return SNAPSHOT + b";SET TRANSACTION SNAPSHOT '" + snapshot.encode() + b"'"
+
+
 TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS xid"
 TAKE_TENANT = f"{BOUNDS}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant"

@@ -216,16 +216,22 @@ class Reader:
 
 
 def payload_of(row: Mapping[Any, Any]) -> Any:
+    """Return the payload in a row of a record as it is shown."""
+    payload = row["payload"]
+    return payload if payload is None else rendered_payload(row["type"], row["state"], payload)
+
+
+def rendered_payload(memory_type: int, state: int, payload: dict[str, Any]) -> dict[str, Any]:
     """Return the stored payload; that of a fact includes its revision status, which follows from the record's state.
 
     The RFC has no status for a superseded fact, so that has none: `superseded_by` says it.
     """
-    payload = row["payload"]
-    if row["type"] == MemoryType.SEMANTIC and payload is not None:
-        revision = {key: value for key, value in payload.get("revision", {}).items() if key != "status"}
-        state = RecordState(row["state"])
-        payload["revision"] = revision if state is RecordState.SUPERSEDED else {**revision, "status": state.label}
-    return payload
+    if memory_type != MemoryType.SEMANTIC:
+        return payload
+    revision = {key: value for key, value in payload.get("revision", {}).items() if key != "status"}
+    known = RecordState(state)
+    shown = revision if known is RecordState.SUPERSEDED else {**revision, "status": known.label}
+    return {**payload, "revision": shown}
 
 
 def _learned_tools(row: Mapping[Any, Any]) -> tuple[str, ...] | None:

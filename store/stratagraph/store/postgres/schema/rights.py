@@ -35,7 +35,13 @@ ROWS: Mapping[str, str] = {
     " LIMIT 1) OR (SELECT true FROM artifact_upload x WHERE x.tenant = {table}.tenant AND x.sha256 = {table}.sha256"
     " LIMIT 1)",
 }
-_RECORD_COLUMNS = {"artifact_reference": "record", "candidate": "record", "episode_event": "record"}  # elsewhere `id`
+# Elsewhere it is `id`.
+_RECORD_COLUMNS = {
+    "artifact_reference": "record",
+    "candidate": "record",
+    "episode_event": "record",
+    "fact_trim": "fact",
+}
 _RIGHT = re.compile(r"(\w+)(\([^)]*\))?")
 _GAP = re.compile(r" {2,}")
 

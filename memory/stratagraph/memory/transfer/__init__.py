@@ -1,0 +1,1 @@
+"""Moving records between instances: exports, and their import."""
