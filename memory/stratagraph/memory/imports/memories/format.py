@@ -38,7 +38,8 @@ class MemoryFormat:
 
     `documented` names the version of the documentation that it was read from. `difference` returns None for a
     row that has the format's shape. `read` returns the memories of a file, and counts in `reading` what it
-    leaves out; a part that is malformed is returned as refused, and the others are read.
+    leaves out; a part that is malformed is returned as refused, and the others are read. It is None where a file
+    has records of this service's own form, which are restored.
     """
 
     key: str
@@ -46,7 +47,7 @@ class MemoryFormat:
     system: str
     documented: str
     difference: Callable[[Any], Difference | None]
-    read: Callable[[Rows, Reading], Iterable[Found]]
+    read: Callable[[Rows, Reading], Iterable[Found]] | None
 
 
 def first_fitting(values: Iterable[Any], difference: Callable[[Any], Difference | None]) -> Difference | None:

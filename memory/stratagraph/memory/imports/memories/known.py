@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stratagraph.memory.imports.memories import membrane
 from stratagraph.memory.imports.memories.format import MemoryFormat
 from stratagraph.memory.imports.memories.graphiti import GRAPHITI
 from stratagraph.memory.imports.memories.langgraph_store import LANGGRAPH_STORE
@@ -13,7 +14,15 @@ from stratagraph.memory.imports.memories.mem0 import MEM0
 from stratagraph.memory.imports.memories.server_memory import SERVER_MEMORY
 from stratagraph.store.model.errors import InvalidInput
 
-FORMATS: tuple[MemoryFormat, ...] = (LETTA, SERVER_MEMORY, GRAPHITI, LANGGRAPH_STORE, MEM0)  # the first that fits
+MEMBRANE = MemoryFormat(
+    key=membrane.KEY,
+    name=membrane.NAME,
+    system=membrane.KEY,
+    documented=membrane.DOCUMENTED,
+    difference=membrane.difference,
+    read=None,  # its records are restored, not captured
+)
+FORMATS: tuple[MemoryFormat, ...] = (LETTA, SERVER_MEMORY, GRAPHITI, LANGGRAPH_STORE, MEMBRANE, MEM0)  # the first fits
 NOTES = "notes"  # what `--as` calls Markdown notes, which are told by their ending
 
 
