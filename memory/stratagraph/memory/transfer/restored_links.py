@@ -16,6 +16,7 @@ from stratagraph.store.model.predicates import check_predicate
 from stratagraph.store.model.words import Terms, record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.episode_endings import read_members
+from stratagraph.store.transfer.checking import check_record
 from stratagraph.store.transfer.known import KnownRelation, find_known_relations
 from stratagraph.store.transfer.restorable import Restorable
 from stratagraph.store.transfer.restoring import (
@@ -46,6 +47,7 @@ async def restore_connections(session: ImportSession, lines: Sequence[tuple[int,
     for line in kept:
         if line.episode is not None:
             try:
+                check_record(line)
                 none = Terms([], [])
                 past = tuple(none for _ in line.history)
                 one = Restorable.of(tenant, line, scope=scopes[line.scope], terms=none, past_terms=past)

@@ -20,11 +20,12 @@ from stratagraph.store.model.exported import RecordLine
 from stratagraph.store.postgres.database import Connection, Role
 from stratagraph.store.records.entities import lock_names
 from stratagraph.store.records.erased_sources import restore_sources
+from stratagraph.store.records.facts import lock_known_slots
+from stratagraph.store.transfer.checking import check_record
 from stratagraph.store.transfer.known import Known, find_known
 from stratagraph.store.transfer.restorable import Restorable
 from stratagraph.store.transfer.restoring import (
     delete_tombstones,
-    lock_known_slots,
     restore_artifact_references,
     restore_records,
     restore_slots,
@@ -71,6 +72,7 @@ async def _restorable(session: ImportSession, lines: Sequence[tuple[int, RecordL
     seen: set[UUID] = set()
     for number, line in lines:
         try:
+            check_record(line)
             one = Restorable.of(
                 tenant,
                 line,

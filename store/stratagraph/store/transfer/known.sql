@@ -53,7 +53,7 @@ JOIN episode e ON e.tenant = :tenant AND e.scope = w.scope AND e.sensitivity = w
   AND e.closed_at IS NULL
 
 -- find_restored_relations --
--- Tell of relations to restore whether their ends are stored, and which relation has their id or stands for them already.
+-- Tell of relations to restore whether their ends are stored, and which relation has their id or place.
 SELECT w.place, s.id IS NOT NULL AS has_source, d.id IS NOT NULL AS has_target,
   r.source AS stored_source, r.target AS stored_target, o.id AS open_id
 FROM unnest(CAST(:places AS integer[]), CAST(:ids AS uuid[]), CAST(:sources AS uuid[]), CAST(:targets AS uuid[]),
