@@ -13,7 +13,6 @@ import pytest
 from fix_memory import Memory
 
 from stratagraph.memory.imports.git_history import import_history, open_repository
-from stratagraph.memory.imports.trace_files import count_lines
 from stratagraph.memory.imports.traces import import_traces
 from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.request import RetrieveRequest
@@ -114,7 +113,6 @@ MESSAGES = [
 async def test_a_conversation_becomes_a_closed_episode_with_its_tool_graph(memory: Memory, tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     file.write_text(line(id="x1", messages=MESSAGES, reward=0.0) + "\n\n")
-    assert count_lines(file) == 1
     summary = await import_traces(memory.capture, memory.trust, file)
     assert summary.items == 1
     assert summary.skipped == {"system prompts (instructions, not experience)": 1}
@@ -160,8 +158,8 @@ async def test_an_interrupted_import_resumes_without_duplicates(memory: Memory, 
     [
         ("{not json", "is not JSON"),
         (line(id=1), "has no list `messages`"),
-        (line(messages=[{"content": "x"}]), "must be an object with a `role`"),
-        (line(messages=[{"role": "tool", "content": "x"}]), "tool_call_id"),
+        (line(messages=[{"content": "x"}]), "messages.0 has no `role`"),
+        (line(messages=[{"role": "tool", "content": "x", "tool_call_id": {}}]), "messages.0.tool_call_id: must be"),
         (line(messages=[{"role": "assistant", "tool_calls": [{"id": "1"}]}]), "tool_calls.0"),
         (line(messages=[], reward="great"), "is not an outcome"),
         (line(messages=[{"role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00"}]), "no UTC offset"),

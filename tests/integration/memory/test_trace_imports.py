@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stratagraph.memory.imports.progress import ImportSummary
-from stratagraph.memory.imports.trace_files import MAX_LINE, count_lines
+from stratagraph.memory.imports.trace_files import MAX_LINE
 from stratagraph.memory.imports.traces import import_traces
 from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.keys.directory import Directory
@@ -219,7 +219,6 @@ async def test_line_ends_byte_order_marks_empty_lines_and_compression_do_not_mat
     assert (await imported(memory, tmp_path / "t.jsonl")).captured == 6
     again = await imported(memory, tmp_path / "t.jsonl.gz")
     assert (again.items, again.captured, again.replayed) == (3, 0, 6)
-    assert count_lines(tmp_path / "t.jsonl") == count_lines(tmp_path / "t.jsonl.gz") == 3
 
 
 async def test_a_line_above_16_mib_is_refused_without_being_held(memory: Memory, tmp_path: Path) -> None:
@@ -233,7 +232,6 @@ async def test_a_line_above_16_mib_is_refused_without_being_held(memory: Memory,
         opened.write(b"]}\n" + good.replace(b'"x"', b'"z"') + b"\n")
     tracemalloc.start()
     try:
-        assert count_lines(file) == 3
         summary = await imported(memory, file)
         held = tracemalloc.get_traced_memory()[1]
     finally:

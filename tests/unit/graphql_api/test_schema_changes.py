@@ -47,7 +47,8 @@ def test_every_edit_that_breaks_a_client_is_found(name: str, random: Random, oth
         random.choice(COMPATIBLE)(edited)
     new = build_schema(edited.text(), assume_valid=True)
     found = [one for one in differences(PLAIN, new) if one.effect is Effect.BREAKING]
-    assert made <= {one.coordinate for one in found}, sorted(map(str, found))
+    known = {one for one in made if one.partition(".")[0] in MODEL}  # no client knows the new name of a renamed type
+    assert known <= {one.coordinate for one in found}, sorted(map(str, found))
     assert find_breaking_changes(PLAIN, new) or name == "take_exactly_one"  # which graphql-core overlooks
 
 

@@ -34,7 +34,7 @@ GIVEN = {MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH}
 # The messages of what is refused although a schema accepts it: each is one of the rules that `$comment` lists.
 BEYOND = re.compile(
     r"blank|circle|cycle|two calls have the id|share an id|there is no node|later than start|ahead of the service"
-    r"|must have a word|valid datetime|day value|out of range|within the years|: write |U\+0000|surrogate"
+    r"|must have a word|valid datetime|day value|out of range|within the\s+years|: write |U\+0000|surrogate"
     r"|no exact|depends on itself|cannot be a name|a predicate|valid integer"
 )
 NAMES = [*["Ann", "works_at", "a b", "Ünï", "x" * 512, "y" * 2_000] * 4, "x" * 2_001, "", " ", "\u200b"]

@@ -78,6 +78,7 @@ class ToolOutputInput:
 class AgentTurnInput:
     role: str
     text: str
+    speaker: str | None
     ref: str | None
     thread_id: str | None
     extra: JSON | None = _extra()

@@ -43,7 +43,8 @@ def _episodic(draft: Draft) -> tuple[str, str]:
     content = draft.request.content
     match draft.request.source_kind:
         case SourceKind.AGENT_TURN:
-            return f"{content['role']}: {content['text']}", f"{content['role']}: {content['text']}"
+            said = f"{content.get('speaker') or content['role']}: {content['text']}"
+            return said, said
         case SourceKind.TOOL_OUTPUT:
             return _call(content["tool_name"], content), _answered(content["tool_name"], content)
         case SourceKind.EPISODE:

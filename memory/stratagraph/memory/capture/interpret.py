@@ -132,7 +132,13 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
     value, declared = payload["object"], payload.get("object_type")
     if declared is not None and (not isinstance(declared, str) or is_blank(declared)):
         raise InvalidInput(
-            f"content.object_type: must be the type of an entity, such as Person, not {shown(declared)}",
+            f"content.object_type: must be the type of an entity, such as Person, not blank, not {shown(declared)}",
+            path=["content", "object_type"],
+        )
+    if isinstance(declared, str) and len(declared) > MAX_NAME:
+        raise InvalidInput(
+            f"content.object_type: has {len(declared)} characters, and the type of an entity at most {MAX_NAME};"
+            " shorten it",
             path=["content", "object_type"],
         )
     if declared is not None and isinstance(value, str) and len(value) > MAX_NAME:
@@ -170,9 +176,11 @@ def _may_be_name(text: str, listed: Collection[str]) -> bool:
 
 
 def _speaker(draft: Draft) -> str | None:
-    """Return the role of an agent's turn, None for any other capture."""
-    role = draft.request.content.get("role") if draft.request.source_kind is SourceKind.AGENT_TURN else None
-    return role if isinstance(role, str) else None
+    """Return the speaker of an agent's turn, or else its role; None for any other capture."""
+    if draft.request.source_kind is not SourceKind.AGENT_TURN:
+        return None
+    speaker = draft.request.content.get("speaker") or draft.request.content.get("role")
+    return speaker if isinstance(speaker, str) else None
 
 
 def _united(mentions: Sequence[Named], others: Sequence[Named]) -> list[Named]:

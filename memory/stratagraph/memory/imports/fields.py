@@ -73,11 +73,43 @@ class Fields:
         if self.take(*names) is not None:
             self._reading.skipped[reason] += 1
 
+    def skip_all(self, reason: str) -> None:
+        """Count the object as left out for `reason`, with all its fields."""
+        self._taken.update(self._values)
+        self._reading.skipped[reason] += 1
+
+    def peek(self, name: str) -> Any:
+        """Return the value of a field, None if it is absent; it does not count as read."""
+        return self._values.get(name)
+
+    def holds(self, name: str, kind: type) -> bool:
+        """Return whether a field has a value of this type; it does not count as read."""
+        return isinstance(self._values.get(name), kind)
+
+    def rest(self) -> dict[str, Any]:
+        """Return the fields that were not taken, with their values. All of them count as read."""
+        left = {name: value for name, value in self._values.items() if name not in self._taken}
+        self._taken.update(left)
+        return left
+
+    def without(self, *names: str) -> Fields:
+        """Return these fields without some, which count as read."""
+        self.take(*names)
+        left = Fields(
+            {name: value for name, value in self._values.items() if name not in names}, self._path, self._reading
+        )
+        left._taken = self._taken
+        return left
+
+    def _named(self, names: Sequence[str]) -> str:
+        """Return the path of the first of the fields that has a value."""
+        return self.path(next((name for name in names if self._values.get(name) is not None), names[0]))
+
     def text(self, *names: str) -> str | None:
         """Return a string field; None if it is absent. Raises InvalidInput for another value."""
         value = self.take(*names)
         if value is not None and not isinstance(value, str):
-            raise InvalidInput(f"{self.path(names[0])}: must be a string, not {json_type(value)}")
+            raise InvalidInput(f"{self._named(names)}: must be a string, not {json_type(value)}")
         return value
 
     def id(self, *names: str) -> str | None:
@@ -86,7 +118,7 @@ class Fields:
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise InvalidInput(f"{self.path(names[0])}: must be a string or a whole number, not {json_type(value)}")
+            raise InvalidInput(f"{self._named(names)}: must be a string or a whole number, not {described(value)}")
         return str(value)
 
     def required_text(self, *names: str) -> str:
@@ -102,23 +134,23 @@ class Fields:
         if value is None:
             return ()
         if not isinstance(value, list):
-            raise InvalidInput(f"{self.path(names[0])}: must be a list, not {json_type(value)}")
+            raise InvalidInput(f"{self._named(names)}: must be a list, not {json_type(value)}")
         return value
 
     def objects(self, *names: str) -> Iterator[Fields]:
         """Yield the objects of a list field."""
         for place, value in enumerate(self.list(*names)):
-            yield self._reading.object(value, f"{self.path(names[0])}.{place}")
+            yield self._reading.object(value, f"{self._named(names)}.{place}")
 
     def object(self, *names: str) -> Fields | None:
         """Return an object field; None if it is absent. Raises InvalidInput for another value."""
         value = self.take(*names)
-        return None if value is None else self._reading.object(value, self.path(names[0]))
+        return None if value is None else self._reading.object(value, self._named(names))
 
     def time(self, *names: str) -> datetime | None:
         """Return a time: RFC 3339, or a number since 1970. Raises InvalidInput for a malformed one."""
         value = self.take(*names)
-        return None if value is None else read_time(value, self.path(names[0]), self._reading.zone)
+        return None if value is None else read_time(value, self._named(names), self._reading.zone)
 
 
 def read_time(value: Any, path: str, zone: tzinfo | None) -> datetime | None:

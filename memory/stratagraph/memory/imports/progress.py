@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -12,7 +12,9 @@ from stratagraph.store.model.enums import DeletionPolicy, MemoryType
 
 IMPORT_RETENTION = Retention(half_life_s=timedelta(days=30).total_seconds(), deletion_policy=DeletionPolicy.MANUAL_ONLY)
 
-Advance = Callable[[int], None]  # called with the number of items just read, and stored unless they were refused
+MAX_UNREAD = 200  # paths of fields that are listed
+
+Advance = Callable[[int], None]  # called with the progress since the last call: commits stored, or bytes read
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class ImportSummary:
     stored by an earlier run, and `erased` those that were erased and so are not stored again. `records` has the number
     of records created by type, `skipped` the number left out by reason. `continued` counts known conversations that got
     new turns; `edited` lists the items that differ from the known ones of the same id and were stored beside them.
-    `warnings` has the number of warnings of this run's captures by code.
+    `warnings` has the number of warnings of this run's captures by code, `formats` the number of conversations by
+    format, `unread` the fields that were present and not read, by path, and `artifacts` the attachments stored.
     """
 
     source: str
@@ -46,6 +49,9 @@ class ImportSummary:
     edited: list[str] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     warnings: dict[str, int] = field(default_factory=dict)
+    formats: dict[str, int] = field(default_factory=dict)
+    unread: dict[str, int] = field(default_factory=dict)
+    artifacts: int = 0
 
     def add(self, answers: Iterable[Captured]) -> None:
         """Add the answers to captures to the counts."""
@@ -63,6 +69,16 @@ class ImportSummary:
     def count_record(self, memory_type: MemoryType) -> None:
         """Count one created record of a type."""
         self.records[memory_type.label] = self.records.get(memory_type.label, 0) + 1
+
+    def count_format(self, name: str) -> None:
+        """Count a conversation that is read as one of a format."""
+        self.formats[name] = self.formats.get(name, 0) + 1
+
+    def count_unread(self, fields: Mapping[str, int]) -> None:
+        """Count fields that were not read; of more than MAX_UNREAD paths, the others together."""
+        for path, times in fields.items():
+            name = path if path in self.unread or len(self.unread) < MAX_UNREAD else "other fields"
+            self.unread[name] = self.unread.get(name, 0) + times
 
     def skip(self, reason: str, times: int = 1) -> None:
         """Count items that were left out for `reason`."""

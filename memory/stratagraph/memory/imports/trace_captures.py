@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -12,12 +12,13 @@ from typing import Any
 import orjson
 
 from stratagraph.memory.capture.request import MAX_CONTENT_BYTES
-from stratagraph.memory.imports.trace_files import Trace, message_time
+from stratagraph.memory.imports.conversation import Attachment, Called, Conversation, Returned, Said
+from stratagraph.memory.imports.formats.parts import json_or_text, storable
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput
 
 MIN_TRACED = 4  # characters of an argument that is searched for in earlier results; shorter ones match by chance
-_INSTRUCTING = ("system", "developer")  # roles whose messages are prompts
+UNANSWERED = "results of tool calls (the calls are kept without one)"
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
@@ -27,7 +28,7 @@ class TraceCapture:
 
     `place` is its number among the turns and results, `call:` and a number for a call without a result. `fingerprint`
     is the hash of what was said or done, whatever the ids of calls and the times are. `call` is the place that the call
-    of a result would have without it.
+    of a result would have without it. `artifacts` are the URIs of the `attachments` that are stored.
     """
 
     place: str
@@ -36,10 +37,12 @@ class TraceCapture:
     at: datetime | None
     fingerprint: str
     call: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    artifacts: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
-class Conversation:
+class TraceCaptures:
     """The captures of a conversation, in order, and the counts of what is left out, by reason."""
 
     captures: list[TraceCapture] = field(default_factory=list)
@@ -62,59 +65,58 @@ class Conversation:
         return found[::-1][:most] if self.spoken else found[-1:]
 
 
-def read_conversation(trace: Trace) -> Conversation:
-    """Return the captures that a conversation becomes. System prompts are left out: they are no experience.
-
-    Raises InvalidInput for a message that is too long for a capture.
-    """
-    conversation = Conversation()
+def captures_of(conversation: Conversation) -> TraceCaptures:
+    """Return the captures that a conversation becomes. Raises InvalidInput for a text too long for a capture."""
+    found = TraceCaptures()
     calls = _Calls()
     number = 0
-    for index, message in enumerate(trace.messages):
-        role, at = message["role"], message_time(message)
-        if role in _INSTRUCTING:
-            conversation.skipped["system prompts (instructions, not experience)"] += 1
+    for index, step in enumerate(conversation.steps):
+        at = step.at or conversation.began_at
+        if isinstance(step, Called):
+            calls.add_call(step, at)
             continue
-        text, others = _text(message.get("content"))
+        text = storable(step.text)
         if len(text) > MAX_CONTENT_BYTES:
             raise InvalidInput(
-                f"messages.{index}: {len(text)} characters; at most {MAX_CONTENT_BYTES} bytes fit a capture"
+                f"step {index + 1}: {len(text)} characters; at most {MAX_CONTENT_BYTES} bytes fit a capture"
             )
-        conversation.skipped["parts of messages that are not text"] += others
-        if role == "tool":
-            content, call, said = calls.add_result(message, text)
-            conversation.captures.append(
-                TraceCapture(
-                    place=str(number),
-                    kind=SourceKind.TOOL_OUTPUT,
-                    content=content,
-                    at=at,
-                    fingerprint=_hash(["tool", *said]),
-                    call=call,
-                )
+        if isinstance(step, Returned):
+            kind = SourceKind.TOOL_OUTPUT
+            content, call, said = calls.add_result(step, text)
+            said = ["tool", *said]
+        else:
+            kind, call = SourceKind.AGENT_TURN, None
+            content, said = _turn(step, text)
+        found.captures.append(
+            TraceCapture(
+                place=str(number),
+                kind=kind,
+                content=content,
+                at=at,
+                fingerprint=_hash(said),
+                call=call,
+                attachments=step.attachments,
             )
-            number += 1
-            continue
-        if text.strip():
-            conversation.captures.append(
-                TraceCapture(
-                    place=str(number),
-                    kind=SourceKind.AGENT_TURN,
-                    content={"role": role, "text": text},
-                    at=at,
-                    fingerprint=_hash([role, text]),
-                )
-            )
-            number += 1
-        calls.add_calls(message.get("tool_calls") or (), at)
+        )
+        number += 1
     for place, content, said, at in calls.unanswered():
-        conversation.skipped["results of tool calls (the calls are kept without one)"] += 1
-        conversation.captures.append(
+        found.skipped[UNANSWERED] += 1
+        found.captures.append(
             TraceCapture(
                 place=place, kind=SourceKind.TOOL_OUTPUT, content=content, at=at, fingerprint=_hash(["call", *said])
             )
         )
-    return conversation
+    return found
+
+
+def _turn(step: Said, text: str) -> tuple[dict[str, Any], list[Any]]:
+    """Return the content of a turn, and what identifies it."""
+    if not text.strip():
+        names = [one.name or one.media_type or "a file" for one in step.attachments]
+        text = f"[sent {', '.join(names)}]"
+    if step.speaker is None:
+        return {"role": step.role, "text": text}, [step.role, text]
+    return {"role": step.role, "speaker": step.speaker, "text": text}, [step.role, text, step.speaker]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,6 +124,7 @@ class _Call:
     """A call that has no result yet. `said` is what identifies it: its tool and arguments."""
 
     place: str
+    id: str | None
     content: dict[str, Any]
     said: list[Any]
     at: datetime | None
@@ -135,55 +138,69 @@ class _Calls:
     """
 
     def __init__(self) -> None:
-        self._open: dict[str, deque[_Call]] = {}
+        self._open: list[_Call] = []
         self._seen: Counter[str] = Counter()
         self._given: set[str] = set()
         self._number = 0
         self._results: list[tuple[str, str]] = []
         self._answered: set[str] = set()
+        self._message: int | None = None
         self._turn: list[str] = []
         self._previous_turn: list[str] = []
 
-    def add_calls(self, tool_calls: Sequence[dict[str, Any]], at: datetime | None) -> None:
-        """Add the calls of one message; those of one message run side by side."""
-        if not tool_calls:
-            return
-        self._previous_turn, self._turn = self._turn, []
-        for call in tool_calls:
-            name, arguments = call["function"]["name"], _arguments(call["function"].get("arguments"))
-            id_ = str(call["id"])
-            unique = self._unique(id_)
-            content = {
-                "tool_name": name,
-                "args": arguments,
-                "call_id": unique,
-                "depends_on": self._dependencies(arguments),
-            }
-            waiting = _Call(place=f"call:{self._number}", content=content, said=[name, arguments], at=at)
-            self._number += 1
-            self._open.setdefault(id_, deque()).append(waiting)  # recorded agents reuse the ids of their calls
-            self._turn.append(unique)
+    def add_call(self, step: Called, at: datetime | None) -> None:
+        """Add a call; those of one message run side by side."""
+        if step.turn != self._message:
+            self._message = step.turn
+            self._previous_turn, self._turn = self._turn, []
+        unique = self._unique(step.id or f"call_{self._number + 1}")
+        content = {
+            "tool_name": step.tool,
+            "args": step.arguments,
+            "call_id": unique,
+            "depends_on": self._dependencies(step.arguments),
+        }
+        waiting = _Call(
+            place=f"call:{self._number}", id=step.id, content=content, said=[step.tool, step.arguments], at=at
+        )
+        self._number += 1
+        self._open.append(waiting)
+        self._turn.append(unique)
 
-    def add_result(self, message: dict[str, Any], text: str) -> tuple[dict[str, Any], str | None, list[Any]]:
+    def add_result(self, step: Returned, text: str) -> tuple[dict[str, Any], str | None, list[Any]]:
         """Add a result; return its content, the place of its call if it has one, and what identifies it."""
-        waiting = self._open.get(message["tool_call_id"])
-        call = waiting.popleft() if waiting else None
+        call = self._called(step)
         if call is None:
-            name = message.get("name")
-            tool = name if isinstance(name, str) and name.strip() else "tool"
-            id_ = self._unique(message["tool_call_id"])
-            call = _Call(place="", content={"tool_name": tool, "args": {}, "call_id": id_}, said=[tool, {}], at=None)
+            tool = step.tool if step.tool is not None and step.tool.strip() else "tool"
+            id_ = self._unique(step.id or f"result_{len(self._results) + 1}")
+            call = _Call(
+                place="", id=None, content={"tool_name": tool, "args": {}, "call_id": id_}, said=[tool, {}], at=None
+            )
         unique = call.content["call_id"]
         self._results.append((unique, text))
         self._answered.add(unique)
-        failed = text.lstrip().lower().startswith("error")
-        content = {**call.content, "result": _json_or_text(text), **({"error": True} if failed else {})}
+        failed = step.failed if step.failed is not None else text.lstrip().lower().startswith("error")
+        content = {**call.content, "result": json_or_text(text), **({"error": True} if failed else {})}
         return content, call.place or None, [*call.said, text]
+
+    def _called(self, step: Returned) -> _Call | None:
+        """Remove and return the first open call that a result answers: by its id, or else by its tool.
+
+        Recorded agents reuse the ids of their calls. A result that names neither answers the first open call.
+        """
+        if step.id is not None:
+            for place, call in enumerate(self._open):
+                if call.id == step.id:
+                    return self._open.pop(place)
+        for place, call in enumerate(self._open):
+            is_named = step.tool == call.content["tool_name"]
+            if (is_named and None in (step.id, call.id)) or (step.id is None and step.tool is None):
+                return self._open.pop(place)
+        return None
 
     def unanswered(self) -> Iterator[tuple[str, dict[str, Any], list[Any], datetime | None]]:
         """Yield place, content, identity and time of each call without a result, in order."""
-        calls = [call for waiting in self._open.values() for call in waiting]
-        for call in sorted(calls, key=lambda call: int(call.place.removeprefix("call:"))):
+        for call in self._open:
             yield call.place, call.content, call.said, call.at
 
     def _unique(self, id_: str) -> str:
@@ -201,30 +218,10 @@ class _Calls:
 
 
 def _hash(said: list[Any]) -> str:
-    return hashlib.sha256(orjson.dumps(said, option=_OPTIONS)).hexdigest()
-
-
-def _text(content: Any) -> tuple[str, int]:
-    """Return the text of a message's content, a string or a list of parts, and the number of parts that are no text."""
-    if content is None:
-        return "", 0
-    parts = content if isinstance(content, list) else [content]
-    found = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    texts = [text for text in found if isinstance(text, str)]
-    return "\n".join(texts).replace("\x00", "\ufffd"), len(found) - len(texts)
-
-
-def _arguments(value: Any) -> Any:
-    return _json_or_text(value.replace("\x00", "\ufffd")) if isinstance(value, str) else (value or {})
-
-
-def _json_or_text(text: str) -> Any:
-    if "\\u0000" in text:  # the database cannot store that character
-        return text
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
+        return hashlib.sha256(orjson.dumps(said, option=_OPTIONS)).hexdigest()
+    except orjson.JSONEncodeError:
+        raise InvalidInput("the arguments of a call are nested too deeply; at most 250 levels are read") from None
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -1,93 +1,129 @@
-"""Files of recorded agent conversations in the chat-completions format, one conversation per line.
+"""Files of recorded conversations: JSON Lines, JSON arrays, single JSON documents, compressed or in directories.
 
-A line is an object with `messages` (role, content, tool_calls, tool_call_id), optionally a field with the outcome, and
-any other fields. A file may be compressed with gzip.
+Each yields documents, which are JSON values in one of the known formats (`formats/`). Lines are read one by one; only a
+file whose lines belong together, or that is one JSON value, is held as a whole.
 """
 
 from __future__ import annotations
 
 import gzip
-import re
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
 import orjson
 
-from stratagraph.store.model.error_values import json_type, shown
+from stratagraph.memory.imports.formats.format import Format
+from stratagraph.memory.imports.formats.known import format_of, nearest
 from stratagraph.store.model.errors import InvalidInput
 
-OUTCOME_FIELDS = ("outcome", "reward", "success")  # read in this order where the caller names none
-ID_FIELDS = ("id", "trace_id", "conversation_id", "task_id")
 MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
-_OUTCOMES = {"success", "failure", "partial"}
+MAX_FILE = 256 * 2**20  # bytes, uncompressed, of a file that is read as a whole
+ENDINGS = (".json", ".jsonl", ".ndjson", ".traj")  # of the files that are read in a directory, also with .gz
+SHOWN = 20  # lines by which a format whose document is a whole file is recognised
+KEPT = 100  # lines of no known format that are listed; further ones are counted
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 20  # bytes read at once
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SECONDS = re.compile(r"[0-9]{9,19}(\.[0-9]*)?")  # fewer digits may be a date
-# The unit of a number is found by its size: seconds reach the year 5138 at the first bound, and so on.
-_EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
+
+_Line = tuple[int, bytes | None]  # its number, and None for one that is too long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
-    """A recorded conversation, on line `line` of its file.
+class Document:
+    """A JSON value with one or more conversations. `place` is `line 3` or `item 3`, or empty for a whole file.
 
-    `id` is the identity that the line states, None if it has none. `outcome` is success, failure, partial, or None if
-    the line has none; `reason` quotes the field it was read from.
+    `is_cut` where the file's last line is not complete, as while it is written.
     """
 
-    line: int
-    id: str | None
-    messages: Sequence[dict[str, Any]]
-    outcome: str | None
-    reason: str | None
+    place: str
+    value: Any
+    format: Format
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedLine:
-    """A line that is no conversation, and why."""
+class RefusedDocument:
+    """A part of a file that is not read, and why."""
 
-    line: int
+    place: str
     reason: str
 
 
-def count_lines(path: Path) -> int:
-    """Return the number of lines of the file that are not empty. Raises InvalidInput if it cannot be read."""
-    count, is_empty = 0, True
-    with _opened(path) as file:
-        while chunk := file.read(_CHUNK):
-            first, *others = chunk.split(b"\n")
-            is_empty = is_empty and not _stripped(first)
-            for line in others:
-                count += not is_empty
-                is_empty = not _stripped(line)
-    return count + (not is_empty)
+def find_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the files that the paths name: each file, and those below each directory with one of the ENDINGS.
+
+    Raises InvalidInput for a path that does not exist, and for a directory without such files.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            below = sorted(file for file in path.rglob("*") if file.is_file() and _is_named_as_trace(file))
+            if not below:
+                raise InvalidInput(
+                    f"{path}: there is no file with the ending {', '.join(ENDINGS)} (or one of these and .gz) in it",
+                    path=["path"],
+                )
+            found += below
+        elif path.exists():
+            found.append(path)
+        else:
+            raise InvalidInput(f"{path}: there is no such file", path=["path"])
+    return list(dict.fromkeys(found))
 
 
-def read_traces(path: Path, *, outcome_field: str | None = None) -> Iterator[Trace | RefusedLine]:
-    """Yield the conversations of a JSON Lines file, and the lines that are none. Empty lines are skipped.
+def _is_named_as_trace(file: Path) -> bool:
+    name = file.name.lower().removesuffix(".gz")
+    return name.endswith(ENDINGS) and not name.startswith(".")
 
-    `outcome_field` names the field with the outcome; by default, the first of OUTCOME_FIELDS that a line has. Raises
-    InvalidInput if the file cannot be read.
+
+def read_documents(path: Path) -> Iterator[Document | RefusedDocument]:
+    """Yield the documents of a file, and what is refused of it. Empty lines are skipped.
+
+    A file of which nothing fits a known format yields one refusal. Raises InvalidInput if it cannot be read.
     """
     with _opened(path) as file:
-        for number, line in enumerate(_lines(file), 1):
-            if line is None:
-                yield RefusedLine(line=number, reason=f"is longer than {MAX_LINE} bytes; split the conversation")
-            elif content := _stripped(line):
-                try:
-                    yield _trace(content, number, outcome_field)
-                except InvalidInput as error:
-                    yield RefusedLine(line=number, reason=error.message)
+        lines = _numbered(file)
+        beginning = list(islice(lines, SHOWN))
+        if not beginning:
+            return
+        first = _value(beginning[0][1])
+        if isinstance(first, RefusedDocument):
+            held = _held(chain(beginning, lines))
+            whole = _joined(held)
+            if not isinstance(whole, RefusedDocument):
+                yield from _one_value("", whole)
+                return
+            if not any(isinstance(_value(line), dict) for _, line in held[:SHOWN]):
+                yield whole
+                return
+            beginning, lines = held[:SHOWN], chain(held[SHOWN:], lines)
+        elif len(beginning) == 1:
+            yield from _one_value("line 1", first)
+            return
+        shown = [value for value in (_value(line) for _, line in beginning) if not isinstance(value, RefusedDocument)]
+        together = format_of(shown, whole_file=True)
+        if together is not None:
+            yield from _whole_file(together, chain(beginning, lines))
+        else:
+            values = ((f"line {number}", _value(line)) for number, line in chain(beginning, lines))
+            yield from _only_known(_each(values), shown)
+
+
+def _numbered(file: IO[bytes]) -> Iterator[_Line]:
+    """Yield the lines that are not empty with their numbers, and None for one of more than MAX_LINE bytes."""
+    for number, line in enumerate(_lines(file), 1):
+        if line is None:
+            yield number, None
+        elif content := _stripped(line):
+            yield number, content
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
-    """Yield the lines of the file, and None for one of more than MAX_LINE bytes."""
     while line := file.readline(MAX_LINE + 1):
         if len(line) <= MAX_LINE or line.endswith(b"\n"):
             yield line
@@ -102,113 +138,112 @@ def _stripped(line: bytes) -> bytes:
     return line.strip().removeprefix(_BOM).strip()
 
 
-def _trace(line: bytes, number: int, outcome_field: str | None) -> Trace:
+def _value(line: bytes | None) -> Any:
+    """Return the JSON value of a line, or why it is refused."""
+    if line is None:
+        return RefusedDocument(place="", reason=f"is longer than {MAX_LINE} bytes; split the conversation")
     try:
-        data = orjson.loads(line)
+        return orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"is not JSON ({error}); every line must be one JSON object") from error
-    if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
-        raise InvalidInput('has no list `messages`; a line is {"messages": [{role, content}, …]}')
-    for place, message in enumerate(data["messages"]):
-        _check_message(message, f"messages.{place}")
-    return Trace(
-        line=number,
-        id=_identity(data),
-        messages=data["messages"],
-        outcome=_outcome(data, outcome_field),
-        reason=_reason(data, outcome_field),
-    )
+        return RefusedDocument(place="", reason=f"is not JSON ({error}); every line must be one JSON object")
 
 
-def _identity(data: dict[str, Any]) -> str | None:
-    """Return the id that the line states, with the trial where there is one; None without an id."""
-    name = next((name for name in ID_FIELDS if data.get(name) is not None), None)
-    if name is None:
-        return None
-    parts = [data[name], data["trial"]] if data.get("trial") is not None else [data[name]]
-    for field, value in zip((name, "trial"), parts, strict=False):
-        if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            raise InvalidInput(f"{field}: must be a string or a whole number, not {_described(value)}")
-    return f"{parts[0]}" if len(parts) == 1 else f"{parts[0]}:trial-{parts[1]}"
+def _held(lines: Iterable[_Line]) -> list[_Line]:
+    """Return the lines of a file up to MAX_FILE bytes."""
+    held: list[_Line] = []
+    size = 0
+    for number, line in lines:
+        held.append((number, line))
+        size += len(line or b"")
+        if size > MAX_FILE:
+            break
+    return held
 
 
-def _check_message(message: Any, where: str) -> None:
-    if not isinstance(message, dict) or not isinstance(message.get("role"), str) or not message["role"].strip():
-        raise InvalidInput(f"{where}: must be an object with a `role`, such as user or assistant")
-    if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
-        raise InvalidInput(f"{where}.tool_call_id: must be a string, the id of the call that the tool answers")
-    calls = message.get("tool_calls") or ()
-    if not isinstance(calls, list | tuple):
-        raise InvalidInput(f"{where}.tool_calls: must be a list, not {json_type(calls)}")
-    for place, call in enumerate(calls):
-        function = call.get("function") if isinstance(call, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if not isinstance(name, str) or not name.strip() or "id" not in call:
-            raise InvalidInput(f"{where}.tool_calls.{place}: must be {{id, function: {{name, arguments}}}}")
-    message_time(message, where)
-
-
-def message_time(message: dict[str, Any], where: str = "messages") -> datetime | None:
-    """Return when the message was sent; None if it does not say. Raises InvalidInput for a malformed time.
-
-    A number is the time since 1970 in seconds, milliseconds, microseconds or nanoseconds, whichever its size fits.
-    """
-    field = "timestamp" if message.get("timestamp") is not None else "created_at"
-    value = message.get(field)
-    if value is None:
-        return None
-    if isinstance(value, str) and _SECONDS.fullmatch(value.strip()):
-        value = float(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        per_second = next((unit for bound, unit in _EPOCH_UNITS if 0 <= value < bound), None)
-        if per_second is None:
-            raise InvalidInput(f"{where}.{field}: {shown(value)} is not a time since 1970 in seconds or milliseconds")
-        return _EPOCH + timedelta(seconds=value / per_second)
+def _joined(lines: Sequence[_Line]) -> Any:
+    """Return the JSON value that lines are together, such as an indented document, or why they are none."""
+    if any(line is None for _, line in lines) or sum(len(line or b"") for _, line in lines) > MAX_FILE:
+        return RefusedDocument(place="", reason=f"is larger than {MAX_FILE} bytes; write one conversation on each line")
     try:
-        at = datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(
-            f"{where}.{field}: {_described(value)} is not an RFC 3339 time; write one such as 2026-01-28T09:30:00Z"
-        ) from None
-    if at.tzinfo is None:
-        raise InvalidInput(f"{where}.{field}: {value!r} has no UTC offset; write {value}Z")
-    return at
+        return orjson.loads(b"\n".join(line or b"" for _, line in lines))
+    except orjson.JSONDecodeError as error:
+        return RefusedDocument(place="", reason=f"is neither JSON nor JSON Lines ({error})")
 
 
-def _outcome(data: dict[str, Any], named: str | None) -> str | None:
-    field = _outcome_field(data, named)
-    if field is None:
-        return None
-    value = data[field]
-    if isinstance(value, bool):
-        return "success" if value else "failure"
-    if isinstance(value, int | float) and 0 <= value <= 1:
-        return "success" if value == 1 else "failure" if value == 0 else "partial"
-    if isinstance(value, str) and value.casefold() in _OUTCOMES:
-        return value.casefold()
-    raise InvalidInput(
-        f"{field}: {_described(value)} is not an outcome; use success, failure, partial, a boolean, or a number from 0"
-        " to 1"
-    )
+def _one_value(place: str, value: Any) -> Iterator[Document | RefusedDocument]:
+    """Yield the documents of a file that is one JSON value: the value, or the elements of a list."""
+    for document, whole_file in (([value], True), (value, False), (value, True)):
+        if whole_file and not isinstance(document, list):
+            continue
+        format_ = format_of(document, whole_file=whole_file)
+        if format_ is not None:
+            yield Document(place=place, value=document, format=format_)
+            return
+    if isinstance(value, list) and value:
+        items = ((f"item {number}", one) for number, one in enumerate(value, 1))
+        yield from _only_known(_each(items), value[:SHOWN])
+    else:
+        yield RefusedDocument(place=place, reason=nearest(value, [value]))
 
 
-def _reason(data: dict[str, Any], named: str | None) -> str | None:
-    field = _outcome_field(data, named)
-    if field is None:
-        return None
-    value = data[field]
-    return f"{field} = {value if isinstance(value, str) else orjson.dumps(value).decode()}"
+def _whole_file(format_: Format, lines: Iterable[_Line]) -> Iterator[Document | RefusedDocument]:
+    """Yield the one document of a file whose lines belong together. A last line that is cut off is left out."""
+    values: list[Any] = []
+    size = 0
+    cut: RefusedDocument | None = None
+    for number, line in lines:
+        if cut is not None:
+            yield cut
+            return
+        value = _value(line)
+        size += len(line or b"")
+        if size > MAX_FILE:
+            yield RefusedDocument(place="", reason=f"is larger than {MAX_FILE} bytes; split it")
+            return
+        if isinstance(value, RefusedDocument):
+            reason = f"{value.reason}; the lines of this file belong together, so none of it is imported"
+            cut = RefusedDocument(place=f"line {number}", reason=reason)
+        else:
+            values.append(value)
+    yield Document(place="", value=values, format=format_, is_cut=cut is not None)
 
 
-def _described(value: object) -> str:
-    """Return a value of a line as an error names it: a string or a number as it is, others by their JSON type."""
-    is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
-    return shown(value) if is_plain else json_type(value)
+def _each(values: Iterable[tuple[str, Any]]) -> Iterator[Document | RefusedDocument]:
+    """Yield each value of a file as a document of its own."""
+    for place, value in values:
+        if isinstance(value, RefusedDocument):
+            yield RefusedDocument(place=place, reason=value.reason)
+        elif (format_ := format_of(value, whole_file=False)) is not None:
+            yield Document(place=place, value=value, format=format_)
+        else:
+            yield RefusedDocument(place=place, reason=nearest(value))
 
 
-def _outcome_field(data: dict[str, Any], named: str | None) -> str | None:
-    field = named or next((name for name in OUTCOME_FIELDS if data.get(name) is not None), None)
-    return field if field is not None and data.get(field) is not None else None
+def _only_known(found: Iterable[Document | RefusedDocument], shown: list[Any]) -> Iterator[Document | RefusedDocument]:
+    """Yield what is found; but one refusal for the file, whose first values are `shown`, if none is a document."""
+    refused: list[RefusedDocument] = []
+    count = 0
+    is_known = False
+    for one in found:
+        if isinstance(one, Document):
+            is_known = True
+            yield from refused
+            if count > KEPT:
+                yield RefusedDocument(place="", reason=f"{count - KEPT} further lines or items are not read either")
+            refused, count = [], 0
+            yield one
+        elif is_known:
+            yield one
+        else:
+            count += 1
+            refused += [one] if count <= KEPT else []
+    if is_known or not refused:
+        return
+    if count == 1:
+        yield refused[0]
+        return
+    reason = nearest(shown[0], shown) if shown else refused[0].reason
+    yield RefusedDocument(place="", reason=f"{reason} (none of its {count} lines or items is read)")
 
 
 @contextmanager
@@ -221,6 +256,6 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
                     yield cast(IO[bytes], unpacked)
             else:
                 yield file
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInput(f"file: {path} cannot be read: {reason}", path=["file"]) from error

@@ -1,25 +1,32 @@
 """Import of recorded agent conversations: each becomes a closed episode with its tool graph.
 
-A conversation is recognised by the id that its line states, and by its content. A longer version of a known one adds
-its new turns to it; one that differs is a new conversation, called `<id>#2`, and is reported as edited. A line without
-an id is recognised by its content alone, and continues a known conversation that it begins with.
+A conversation is recognised by the id that its file states, and by its content. A longer version of a known one adds
+its new turns to it; one that differs is a new conversation, called `<id>#2`, and is reported as edited. One without an
+id is recognised by its content alone, and continues a known conversation that it begins with.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import tzinfo
 from pathlib import Path
 
 from stratagraph.memory.capture.earlier import EarlierCapture
-from stratagraph.memory.capture.request import CaptureRequest, ImportedItem, Retention
+from stratagraph.memory.capture.request import MAX_LABEL, CaptureRequest, ImportedItem, Retention
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.imports.conversation import Conversation
+from stratagraph.memory.imports.fields import Reading
+from stratagraph.memory.imports.formats.parts import OTHER_PARTS
 from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, ImportSummary, Refused
 from stratagraph.memory.imports.storing import Change, Item, store_items
-from stratagraph.memory.imports.trace_captures import Conversation, TraceCapture, read_conversation
-from stratagraph.memory.imports.trace_files import RefusedLine, Trace, read_traces
+from stratagraph.memory.imports.trace_captures import TraceCapture, TraceCaptures, captures_of
+from stratagraph.memory.imports.trace_files import Document, RefusedDocument, find_files, read_documents
+from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.store.artifacts.objects import uri_of
 from stratagraph.store.model.enums import SourceKind
-from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 from stratagraph.store.model.trust import Trust
 
 BATCH = 300  # captures in one transaction, about; a conversation is only split if it has more than MAX_BATCH
@@ -27,100 +34,157 @@ MAX_ID = 200  # characters of an id that is shown in a thread's name; a longer o
 MAX_BEGINNINGS = 300  # of a conversation without an id that are looked up
 MIN_PREFIX = 2  # turns that a conversation without an id must share with a known one to continue it
 ATTEMPTS = 5  # to store a conversation that other imports store at the same time
+MAX_TAGS = 20  # of those that a file gives a conversation
 
 
 async def import_traces(
     capture: Capture,
     trust: Trust,
-    path: Path,
-    *,
+    *paths: Path,
+    artifacts: Artifacts | None = None,
     outcome_field: str | None = None,
+    zone: tzinfo | None = None,
     scope: str | None = None,
     retention: Retention = IMPORT_RETENTION,
     restore_erased: bool = False,
     advance: Advance = lambda _: None,
 ) -> ImportSummary:
-    """Capture every conversation of the JSON Lines file `path`.
+    """Capture every conversation of the files `paths`, and of those in directories.
 
-    A line that is malformed is listed in the summary, and the others are stored. May be stopped at any time and run
-    again; captures that are stored are not stored twice. What was erased stays erased, unless `restore_erased`, which
-    needs admin access. `advance` is called with the number of conversations in each batch; for `outcome_field` see
-    `read_traces`. Raises InvalidInput if the file cannot be read.
+    What is malformed is listed in the summary, and the rest is stored. May be stopped at any time and run again;
+    captures that are stored are not stored twice. What was erased stays erased, unless `restore_erased`, which needs
+    admin access. Attachments are stored in `artifacts`; without it they are counted. `advance` is called with the
+    number of bytes read; `zone` is that of times without an offset. Raises InvalidInput for a path that does not exist
+    or a single file that cannot be read.
     """
-    run = _Run(capture, trust, path.name, scope, retention, restore_erased, ImportSummary(source=path.name), advance)
-    for line in read_traces(path, outcome_field=outcome_field):
-        run.summary.items += 1
-        if isinstance(line, RefusedLine):
-            run.refuse(f"line {line.line}", line.reason)
-        else:
-            await run.add(line)
+    files = find_files(paths)
+    summary = ImportSummary(source=", ".join(dict.fromkeys(path.name for path in paths)))
+    run = TraceImport(
+        capture,
+        trust,
+        summary=summary,
+        artifacts=artifacts,
+        scope=scope,
+        retention=retention,
+        restore_erased=restore_erased,
+    )
+    for file in files:
+        name = f"{file}: " if len(files) > 1 else ""
+        try:
+            for document in read_documents(file):
+                await run.add_document(file.name, name, document, outcome_field=outcome_field, zone=zone)
+        except InvalidInput as error:
+            if not name:
+                raise
+            run.refuse(str(file), error.message)
+        advance(file.stat().st_size)
     await run.store()
-    return run.summary
+    return summary
 
 
 @dataclass(slots=True, kw_only=True)
 class _Read:
-    """A conversation of the file, the captures that it becomes, and the identities that it may have, the best first."""
+    """A conversation of the file, the captures that it becomes, and the identities that it may have, the best first.
+
+    `name` is its name for the user, `source` that of its captures, `user` whose conversation it is.
+    """
 
     name: str
+    source: str
     captures: list[TraceCapture]
     spoken: int
     identities: tuple[str, ...]
+    user: str | None
+    tags: tuple[str, ...]
 
 
 @dataclass(slots=True)
-class _Run:
-    """One run of an import. `pending` are the conversations of the next batch, `waiting` what they will store."""
+class TraceImport:
+    """One run of an import: `add` each conversation, then `store`. `summary` counts what is stored.
+
+    `_pending` are the conversations of the next batch, `_waiting` what they will store.
+    """
 
     capture: Capture
     trust: Trust
-    source: str
-    scope: str | None
-    retention: Retention
-    restore_erased: bool
+    _: KW_ONLY
     summary: ImportSummary
-    advance: Advance
-    pending: list[_Read] = field(default_factory=list)
-    waiting: list[Item] = field(default_factory=list)
+    artifacts: Artifacts | None = None
+    scope: str | None = None
+    retention: Retention = IMPORT_RETENTION
+    restore_erased: bool = False
+    _pending: list[_Read] = field(default_factory=list)
+    _waiting: list[Item] = field(default_factory=list)
 
-    async def add(self, trace: Trace) -> None:
-        """Add a conversation to the batch, and store the batch when it is full."""
-        name = f"line {trace.line}"
+    async def add_document(
+        self,
+        source: str,
+        file: str,
+        document: Document | RefusedDocument,
+        *,
+        outcome_field: str | None = None,
+        zone: tzinfo | None = None,
+    ) -> None:
+        """Add the conversations of a document of the file `source`: all of them, or none if one is malformed.
+
+        `file` is put before the place in the names of what is refused.
+        """
+        place = f"{file}{document.place}" if document.place else file.removesuffix(": ") or source
+        if isinstance(document, RefusedDocument):
+            self.summary.items += 1
+            self.refuse(place, document.reason)
+            return
         try:
-            conversation = read_conversation(trace)
+            found = list(document.format.read(document.value, lambda: Reading(zone=zone, outcome_field=outcome_field)))
+        except InvalidInput as error:
+            self.summary.items += 1
+            self.refuse(place, f"{error.message} (read as {document.format.name})")
+            return
+        if document.is_cut:
+            self.summary.skip("last lines that are not complete")
+        for one in found:
+            self.summary.count_format(document.format.name)
+            await self.add(place if len(found) == 1 else f"{place} {one.id or ''}".strip(), source, one)
+
+    async def add(self, name: str, source: str, conversation: Conversation) -> None:
+        """Add a conversation to the batch, and store the batch when it is full. `name` is its name for the user."""
+        self.summary.items += 1
+        try:
+            found = captures_of(conversation)
         except InvalidInput as error:
             self.refuse(name, error.message)
             return
-        for reason, times in conversation.skipped.items():
+        for reason, times in (conversation.skipped + found.skipped).items():
             self.summary.skip(reason, times)
-        if not conversation.captures:
+        self.summary.count_unread(conversation.unread)
+        if not found.captures:
             self.summary.skip("conversations without a turn or a tool call")
-            self.advance(1)
             return
-        # The messages themselves are not kept: a part that is no text may be large.
         read = _Read(
             name=name,
-            captures=[*conversation.captures, *_outcome(trace, len(conversation.spoken))],
-            spoken=len(conversation.spoken),
-            identities=_identities(trace.id, conversation),
+            source=f"traces:{source}"[:MAX_LABEL],
+            captures=[*found.captures, *_outcome(conversation, len(found.spoken))],
+            spoken=len(found.spoken),
+            identities=_identities(conversation.id, found),
+            user=conversation.user,
+            tags=_tags(conversation),
         )
-        pending = {identity for one in self.pending for identity in one.identities}
-        waiting = sum(len(item.requests) for item in self.waiting)
-        # Whether the conversation is known can be seen only once an earlier line of the same identity is stored.
+        pending = {identity for one in self._pending for identity in one.identities}
+        waiting = sum(len(item.requests) for item in self._waiting)
+        # Whether the conversation is known can be seen only once an earlier one of the same identity is stored.
         if not pending.isdisjoint(read.identities) or (waiting and waiting + len(read.captures) > BATCH):
             await self.store()
-        self.pending.append(read)
-        self.waiting.append(await self._item(read))
+        self._pending.append(read)
+        self._waiting.append(await self._item(read))
 
     def refuse(self, name: str, reason: str) -> None:
-        """List a line that is not imported."""
+        """List what is not imported."""
         self.summary.refused.append(Refused(name, reason))
-        self.advance(1)
 
     async def store(self) -> None:
         """Store the batch."""
-        reads, items = self.pending, self.waiting
-        self.pending, self.waiting = [], []
+        reads, items = self._pending, self._waiting
+        self._pending, self._waiting = [], []
         for _ in range(ATTEMPTS):
             raced = await store_items(self.capture, self.trust, items, self.summary, restore_erased=self.restore_erased)
             if not raced:
@@ -129,8 +193,30 @@ class _Run:
             items = [await self._item(read) for read in reads if read.name in names]
         else:
             self.summary.refused += [Refused(item.name, "another import stores it; run this again") for item in raced]
-        if reads:
-            self.advance(len(reads))
+
+    async def _keep_attachments(self, captures: list[TraceCapture]) -> None:
+        """Store the attachments whose bytes the file has, and name them in their captures; count the others.
+
+        An upload that no record refers to in the end is deleted after a day.
+        """
+        for capture in captures:
+            kept = []
+            for attachment in capture.attachments:
+                if attachment.data is None or self.artifacts is None:
+                    self.summary.skip(OTHER_PARTS if attachment.uri is None else "attachments that the file only names")
+                    continue
+                try:
+                    upload = await self.artifacts.put(
+                        self.trust, _chunks(attachment.data), media_type=attachment.media_type
+                    )
+                except (InvalidInput, LimitExceeded) as error:
+                    self.summary.skip(f"attachments that cannot be stored ({error.message})")
+                else:
+                    kept.append(uri_of(upload.sha256))
+            capture.attachments = ()
+            if kept:
+                capture.artifacts = tuple(kept)
+                self.summary.artifacts += len(kept)
 
     async def _item(self, read: _Read) -> Item:
         """Return what is to be stored of a conversation, after looking up what was stored of it before."""
@@ -145,6 +231,7 @@ class _Run:
             version += 1
         known = {key for key in planned if key in earlier}
         self.summary.replayed += len(known)
+        await self._keep_attachments([capture for key, capture in planned.items() if key not in earlier])
         requests = self._requests(read, identity, version, planned, earlier)
         change = Change.CONTINUED if known else Change.EDITED if version else Change.NEW
         return Item(read.name, requests, change)
@@ -209,6 +296,8 @@ class _Run:
             # The ref is that of the words, by which they are recognised in an edited version, once erased.
             ref = f"{_thread(identity, 0)}:{capture.fingerprint[:32]}"
             content = {**capture.content, "thread_id": thread}
+            if capture.artifacts:
+                content["artifacts"] = list(capture.artifacts)
             if capture.kind is not SourceKind.OUTCOME:
                 content["ref"] = ref
             if capture.call is not None and _key(self.scope, thread, capture.call) in earlier:
@@ -217,10 +306,11 @@ class _Run:
                 content |= {"call_id": f"{call}#result", "depends_on": [call]}
             requests.append(
                 CaptureRequest(
-                    source=f"traces:{self.source}"[:256],
+                    source=read.source,
                     source_kind=capture.kind,
                     content=content,
-                    tags=() if capture.kind is SourceKind.OUTCOME else ("trace",),  # it becomes no record
+                    context=_context(read) if capture.kind is not SourceKind.OUTCOME else None,
+                    tags=_tags_of(read, capture),
                     scope=self.scope,
                     timestamp=capture.at,
                     idempotency_key=key,
@@ -235,31 +325,58 @@ class _Run:
         return requests
 
 
-def _identities(id_: str | None, conversation: Conversation) -> tuple[str, ...]:
+def _identities(id_: str | None, found: TraceCaptures) -> tuple[str, ...]:
     """Return the identity of a conversation: its id, or the hash of its content.
 
     Without an id, those of its beginnings follow, the longest first: one of them may be a known conversation.
     """
     if id_ is not None:
         return (id_ if len(id_) <= MAX_ID else hashlib.sha256(id_.encode()).hexdigest(),)
-    whole, *beginnings = conversation.content_hashes(MAX_BEGINNINGS)
-    long_enough = max(0, len(conversation.spoken) - MIN_PREFIX)
+    whole, *beginnings = found.content_hashes(MAX_BEGINNINGS)
+    long_enough = max(0, len(found.spoken) - MIN_PREFIX)
     return tuple(f"content-{one[:32]}" for one in (whole, *beginnings[:long_enough]))
 
 
-def _outcome(trace: Trace, spoken: int) -> list[TraceCapture]:
+def _outcome(conversation: Conversation, spoken: int) -> list[TraceCapture]:
     """Return the capture of the outcome. Its place has the conversation's length: a longer version has its own."""
-    if trace.outcome is None:
+    outcome, reason = conversation.outcome, conversation.reason
+    if outcome is None:
         return []
     return [
         TraceCapture(
             place=f"outcome:{spoken}",
             kind=SourceKind.OUTCOME,
-            content={"outcome_status": trace.outcome, **({"reason": trace.reason} if trace.reason else {})},
+            content={"outcome_status": outcome, **({"reason": reason} if reason else {})},
             at=None,
-            fingerprint=trace.outcome,
+            fingerprint=outcome,
         )
     ]
+
+
+def _tags(conversation: Conversation) -> tuple[str, ...]:
+    given = [tag for tag in conversation.tags if tag.strip() and len(tag) <= MAX_LABEL][:MAX_TAGS]
+    user = [f"user:{conversation.user}"[:MAX_LABEL]] if conversation.user is not None else []
+    return tuple(dict.fromkeys(["trace", *user, *given]))
+
+
+def _tags_of(read: _Read, capture: TraceCapture) -> tuple[str, ...]:
+    """Return the tags of a capture: those of its conversation, and its speaker's."""
+    if capture.kind is SourceKind.OUTCOME:  # it becomes no record
+        return ()
+    speaker = capture.content.get("speaker")
+    return read.tags if speaker is None else (*read.tags, f"speaker:{speaker}"[:MAX_LABEL])
+
+
+def _context(read: _Read) -> dict[str, object] | None:
+    """Return the context of a conversation's captures, which mentions its user."""
+    if read.user is None:
+        return None
+    identifier = {"namespace": "user_id", "value": read.user}
+    return {"mentions": [{"name": read.user, "type": "Person", "identifiers": [identifier]}]}
+
+
+async def _chunks(data: bytes) -> AsyncIterator[bytes]:
+    yield data
 
 
 def _thread(identity: str, version: int) -> str:

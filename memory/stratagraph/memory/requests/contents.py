@@ -72,6 +72,7 @@ class AgentTurnContent(Handles):
     """A message of a conversation."""
 
     role: Text = Field(description="Who speaks, such as user, assistant or a name.")
+    speaker: Name | None = Field(default=None, description="Name of who speaks, where the role is not a name.")
     text: Text = Field(description="What was said.")
 
 

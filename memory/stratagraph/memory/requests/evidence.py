@@ -76,8 +76,8 @@ def _check_entry(entry: object, now: datetime, path: list[str]) -> None:
     time = time_of(entry)
     if given is not None and time is None:
         raise InvalidInput(
-            f"{where}.timestamp: must be an RFC 3339 time with an offset, such as 2026-01-28T09:30:00Z, not"
-            f" {_quoted(given)}",
+            f"{where}.timestamp: must be an RFC 3339 time with an offset, such as 2026-01-28T09:30:00Z, and within the"
+            f" years 1 to 9999 in UTC, not {_quoted(given)}",
             path=[*path, "timestamp"],
         )
     if time is not None:

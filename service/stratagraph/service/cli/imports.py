@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, replace
-from datetime import timedelta
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
+from stratagraph.service.cli.import_options import (
+    HalfLife,
+    Prune,
+    RestoreErased,
+    Scope,
+    importer,
+    retention_of,
+    zone_of,
+)
+from stratagraph.service.cli.memory_imports import memories
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import LiteralTable, errors, people, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
-from stratagraph.store.model.enums import DeletionPolicy
-from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.trust import SINGLE_USER, Trust
+from stratagraph.service.cli.record_imports import records
 
 if TYPE_CHECKING:
-    from stratagraph.memory.capture.request import Retention
     from stratagraph.memory.imports.progress import Advance, ImportSummary
     from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
-    help="Import a git history or agent conversations. After an interruption, run the same command again: it stores no"
-    " record twice. What was erased is not imported again. Imported records have a half-life of 30 days and are never"
-    " pruned; the options change both."
+    help="Import a git history, agent conversations, or memories of other systems. After an interruption, run the same"
+    " command again: it stores no record twice. What was erased is not imported again. Imported records have a"
+    " half-life of 30 days and are never pruned; the options change both."
     "\n\nExample: stratagraph import git . --scope project:x",
     no_args_is_help=True,
 )
-Scope = Annotated[str | None, typer.Option(help="Scope of the imported records, such as project:x. Default: unscoped.")]
-HalfLife = Annotated[float, typer.Option(help="Days in which the salience halves, above 0 and below 100000.")]
-Prune = Annotated[
-    bool, typer.Option("--auto-prune", help="Let the service prune the records once their salience has decayed.")
-]
-RestoreErased = Annotated[
-    bool, typer.Option("--restore-erased", help="Import again what was erased; it counts as erased no longer.")
-]
+app.command()(memories)
+app.command()(records)
 
 
 @app.command()
@@ -51,7 +51,7 @@ def git(
     json: Json = False,
 ) -> None:
     """Import a git history: each commit becomes an episode, and its author, files and issues become entities."""
-    retention = _retention(half_life_days, auto_prune)
+    retention = retention_of(half_life_days, auto_prune)
 
     async def work(runtime: Runtime) -> ImportSummary:
         from stratagraph.memory.imports.git_history import open_repository
@@ -63,7 +63,7 @@ def git(
 
             return await import_history(
                 runtime.capture,
-                _importer(tenant),
+                importer(tenant),
                 repository,
                 scope=scope,
                 retention=retention,
@@ -78,10 +78,10 @@ def git(
 
 @app.command()
 def traces(
-    file: Annotated[
-        Path,
+    paths: Annotated[
+        list[Path],
         typer.Argument(
-            help="JSON lines, one conversation each: {messages: [{role, content, tool_calls?, tool_call_id?}]}."
+            metavar="PATH…", help="Files, or directories with files *.json, *.jsonl, *.ndjson, *.traj, *.gz."
         ),
     ],
     outcome_field: Annotated[
@@ -91,6 +91,10 @@ def traces(
             " Default: the first of outcome, reward and success that is present."
         ),
     ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(help="Zone of times without an offset, such as Europe/Berlin. Default: such times are refused."),
+    ] = None,
     scope: Scope = None,
     tenant: Tenant = "default",
     half_life_days: HalfLife = 30,
@@ -98,52 +102,55 @@ def traces(
     restore_erased: RestoreErased = False,
     json: Json = False,
 ) -> None:
-    """Import agent conversations (chat completions): each becomes a closed episode with its tool graph and outcome.
+    """Import agent conversations: each becomes a closed episode with its tool graph and outcome.
 
-    A line that cannot be imported is listed, the others are imported, and the exit status is 1.
+    The format of each file is found by its shape; `stratagraph import formats` lists those that are known. Files may be
+    JSON, JSON Lines, and compressed with gzip. What cannot be imported is listed, the rest is imported, and the exit
+    status is 1. Fields that are not read are counted.
     """
-    retention = _retention(half_life_days, auto_prune)
+    retention = retention_of(half_life_days, auto_prune)
+    zone = zone_of(timezone)
 
     async def work(runtime: Runtime) -> ImportSummary:
-        from stratagraph.memory.imports.trace_files import count_lines
+        from stratagraph.memory.imports.trace_files import find_files
 
-        total = count_lines(file)
+        files = find_files(paths)
+        total = sum(file.stat().st_size for file in files)
 
         async def run(advance: Advance) -> ImportSummary:
             from stratagraph.memory.imports.traces import import_traces
 
             return await import_traces(
                 runtime.capture,
-                _importer(tenant),
-                file,
+                importer(tenant),
+                *paths,
+                artifacts=runtime.artifacts,
                 outcome_field=outcome_field,
+                zone=zone,
                 scope=scope,
                 retention=retention,
                 restore_erased=restore_erased,
                 advance=advance,
             )
 
-        return await _with_progress(f"conversations of {file.name}", total, run, quiet=json)
+        named = files[0].name if len(files) == 1 else f"{len(files)} files"
+        return await _with_progress(f"conversations of {named}", total, run, quiet=json)
 
     _show(with_runtime(work), "conversations", json)
 
 
-def _importer(tenant: str) -> Trust:
-    """The trust of an import: full access to the tenant, since the command runs with access to the database."""
-    return replace(SINGLE_USER, tenant=tenant, actor="import")
+@app.command()
+def formats(json: Json = False) -> None:
+    """List the formats of conversations that `import traces` reads, with the version that each was read from."""
+    from stratagraph.memory.imports.formats.known import FORMATS
 
-
-def _retention(half_life_days: float, auto_prune: bool) -> Retention:
-    from stratagraph.memory.capture.request import Retention
-
-    if not 0 < half_life_days < 100_000:
-        raise InvalidInput(
-            f"--half-life-days: {half_life_days:g} is not above 0 and below 100000 days", path=["--half-life-days"]
-        )
-    return Retention(
-        half_life_s=max(1.0, timedelta(days=half_life_days).total_seconds()),
-        deletion_policy=DeletionPolicy.AUTO_PRUNE if auto_prune else DeletionPolicy.MANUAL_ONLY,
-    )
+    if json:
+        print_json([{"name": one.name, "documented": one.documented} for one in FORMATS])
+        return
+    table = LiteralTable("format", "read from")
+    for one in FORMATS:
+        table.add_row(one.name, one.documented)
+    people.print(table)
 
 
 async def _with_progress(
@@ -177,8 +184,15 @@ def _print_table(summary: ImportSummary, items: str) -> None:
         table.add_row("continued", f"{summary.continued} known conversations have new turns")
     if summary.edited:
         table.add_row("edited", f"{', '.join(summary.edited)}: differ from the known ones, and are stored beside them")
+    if summary.formats:
+        table.add_row("formats", ", ".join(f"{count} {name}" for name, count in summary.formats.items()))
+    if summary.artifacts:
+        table.add_row("attachments", f"{summary.artifacts} stored as artifacts")
     for reason, count in summary.skipped.items():
         table.add_row("skipped", f"{count} {reason}")
+    if summary.unread:
+        fields = ", ".join(f"{path} {count}" for path, count in sorted(summary.unread.items()))
+        table.add_row("not read", f"fields with their number: {fields}")
     for code, count in summary.warnings.items():
         table.add_row("warnings", f"{count} {code.replace('_', ' ')}")
     people.print(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stratagraph.memory.imports.conversation import Conversation
@@ -39,9 +39,21 @@ class Format:
 def first_difference(checks: Sequence[tuple[bool, str]]) -> Difference | None:
     """Return the first check that fails, with the share of those before it; None if all hold.
 
-    A check that needs those before it is written so that it is False, not an error, without them.
+    The first check, of the kind of value, says nothing about the format and counts for nothing. A check that needs
+    those before it is written so that it is False, not an error, without them.
     """
     for place, (holds, what) in enumerate(checks):
         if not holds:
-            return Difference(share=place / len(checks), what=what)
+            return Difference(share=max(0, place - 1) / len(checks), what=what)
     return None
+
+
+def one_a_line(one: Format) -> Format:
+    """Return the format of a file whose lines are the messages of one conversation, which `one` reads as a list."""
+
+    def difference(lines: Any) -> Difference | None:
+        if isinstance(lines, list) and len(lines) > 1 and all(isinstance(line, dict) for line in lines):
+            return one.difference(lines)
+        return Difference(share=0.0, what="its lines are no messages of one conversation")
+
+    return replace(one, name=f"{one.name}, one message a line", difference=difference, whole_file=True)
