@@ -6,8 +6,13 @@ from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any
 from uuid import UUID
 
+import orjson
 from noninterference.stores import Bench, Store
+from obstore.store import MemoryStore
 
+from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.memory.transfer.exports import ExportForm, ExportRequest, Exports
+from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.search.present import search_recent, search_recent_at
 from stratagraph.store.search.word_index import WordIndex
@@ -17,6 +22,26 @@ Json = dict[str, Any]
 # Reads a store as after the step of the number; the ids are of records that the caller may not see.
 Reading = Callable[[Store, Sequence[UUID], int], Coroutine[Any, Any, None]]
 FEW = 4  # records that a search returns
+
+
+async def exported(store: Store, _: Sequence[UUID], number: int) -> None:
+    """Export everything in both forms, and a part of it by types."""
+    memory = store.bench.memory
+    store.bench.ids.begin(number)
+    artifacts = Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore()))
+    exports = Exports(memory.database, memory.directory, memory.clock, artifacts)
+    for request in (
+        ExportRequest(),
+        ExportRequest(form=ExportForm.RFC),
+        ExportRequest(types=frozenset({MemoryType.SEMANTIC, MemoryType.ENTITY})),
+    ):
+        async with exports.open(store.sight.caller(store.tenant), request) as export:
+            lines = [orjson.loads(line) async for chunk in export.chunks() for line in chunk.data.splitlines()]
+        for line in lines:
+            line.pop("tenant", None)  # of the two stores, which are two tenants
+            if line.get("kind") == "end":
+                del line["sha256"]  # over ids and instants, which are compared by their rank
+        store.answers[f"export {request}"] = lines
 
 
 def every_question(most: int, only: Collection[str] | None = None) -> Reading:

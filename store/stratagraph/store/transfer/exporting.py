@@ -43,6 +43,7 @@ RELATIONS = 1_000  # of one record that are read at once
 TOMBSTONES = 100  # of a page
 ARTIFACTS = 500  # of a page
 FIRST = UUID(int=0)  # before every id
+_OF_RECORDS = ("export_trims", "export_members", "export_lifecycles", "export_references")
 _HEAVIEST = 2.0  # above every weight
 T = TypeVar("T")
 
@@ -146,7 +147,7 @@ class ExportReader:
             sending("export_records", asked),
             self._versions([key.id for key in page if key.has_history], 0),
             self._entries(ids, 0),
-            *(sending(f"export_{name}", asked) for name in ("trims", "members", "lifecycles", "references")),
+            *(sending(name, asked) for name in _OF_RECORDS),
             meanwhile=meanwhile,
         )
         records, versions, entries = await self._opened(found[0]), await self._opened(found[1]), found[2]
