@@ -11,6 +11,7 @@ from obstore.store import MemoryStore
 
 from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.registry import build_jobs
+from stratagraph.memory.imports.span_intake import SpanIntake
 from stratagraph.memory.learning.extraction.extractor import Extractor
 from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.extraction.reader import TextReader
@@ -23,12 +24,14 @@ from stratagraph.store.artifacts.blobs import Blobs
 
 def resources_of(memory: Memory, *, artifacts: Artifacts | None = None) -> Resources:
     """Return what the jobs of one server need; each call makes another server."""
+    artifacts = artifacts or Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore()))
     return Resources(
         database=memory.database,
         directory=memory.directory,
         clock=memory.clock,
-        artifacts=artifacts or Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore())),
+        artifacts=artifacts,
         failed_captures=memory.failed_captures,
+        span_intake=SpanIntake(memory.database, memory.directory, memory.clock, memory.capture, artifacts),
         learning=learning_with_follow_ups_of(memory),
         owner=f"test:{secrets.token_hex(4)}",
     )

@@ -67,7 +67,7 @@ def set_back(url: str) -> None:
         connection.execute("DROP TABLE learned_example, learned_model, refused_procedure")
         for column in ("composed_id", "composed", "composed_parts"):
             connection.execute(f"ALTER TABLE retrieval DROP COLUMN {column}")
-        connection.execute("DROP TABLE duplicate_key")
+        connection.execute("DROP TABLE duplicate_key, received_span")
         connection.execute("ALTER TABLE duplicate_due DROP COLUMN about, DROP COLUMN has_keys")
         connection.execute("CREATE INDEX duplicate_due_group_ix ON duplicate_due (tenant, scope, sensitivity, id)")
         connection.execute("CREATE INDEX record_group_name_ix ON record (tenant, scope, sensitivity, name)")

@@ -17,6 +17,7 @@ from fix_service import MASTER_KEY, Client, Forked, environment, run_command
 COMMITS = 420
 CONVERSATIONS = 90
 TURNS = 12
+MEMORIES = 1_500
 
 
 def stored(url: str, statement: str) -> int:
@@ -94,6 +95,21 @@ async def test_an_import_of_conversations_that_is_killed_leaves_each_turn_once(
     assert stored(database_url, "SELECT count(*) FROM episode WHERE outcome = 1 AND events = 12") == CONVERSATIONS
     assert stored(database_url, "SELECT count(*) FROM episode") == CONVERSATIONS
     assert stored(database_url, "SELECT count(*) FROM record WHERE type = 1") == CONVERSATIONS * (TURNS + 1)
+
+
+async def test_an_import_of_memories_that_is_killed_leaves_each_once(database_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "m.jsonl"
+    with file.open("w") as opened:
+        for number in range(MEMORIES):
+            memory = {"id": f"m{number}", "memory": f"saw {number} herons", "user_id": f"user{number % 7}"}
+            opened.write(json.dumps(memory) + "\n")
+    env, arguments = settings_of(database_url, tmp_path), ["import", "memories", str(file)]
+    kills = [await kill_at_random(arguments, env, database_url, of=500) for _ in range(3)]
+    assert any(kills)
+    summary = await final(arguments, env)
+    assert summary["captured"] + summary["replayed"] == MEMORIES
+    assert stored(database_url, "SELECT count(*) FROM record WHERE slot_key IS NOT NULL") == MEMORIES
+    assert stored(database_url, "SELECT count(*) FROM record") == MEMORIES + 7
 
 
 async def test_an_erased_conversation_is_left_out_by_the_command_until_it_is_restored(

@@ -14,6 +14,7 @@ JOBS = {
     "close-episodes",
     "consolidate",
     "count-words",
+    "import-spans",
     "link-names",
     "log-days",
     "prune",

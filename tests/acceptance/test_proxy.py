@@ -48,10 +48,11 @@ CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input
 
 
 def test_its_bounds_are_those_of_the_service() -> None:
-    sizes = dict(re.findall(r"location = (/\w+) \{\s+client_max_body_size (\d+)m;", CONFIGURATION))
+    sizes = dict(re.findall(r"location = (/[\w/]+) \{\s+client_max_body_size (\d+)m;", CONFIGURATION))
     artifact = Settings.model_fields["artifact_max_bytes"].default
     assert {path: int(size) << 20 for path, size in sizes.items()} == {
         "/graphql": MAX_BODY_BYTES,
+        "/v1/traces": MAX_BODY_BYTES,
         "/artifacts": artifact,
     }
 

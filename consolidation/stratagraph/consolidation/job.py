@@ -10,6 +10,7 @@ from typing import Protocol
 
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.embedding.embedder import Embedder
+from stratagraph.memory.imports.span_intake import SpanIntake
 from stratagraph.memory.learning.extraction.soon import ReadingSoon
 from stratagraph.memory.learning.service import Learning
 from stratagraph.memory.records.artifacts import Artifacts
@@ -58,6 +59,7 @@ class Resources:
     clock: Clock
     artifacts: Artifacts
     failed_captures: FailedCaptures
+    span_intake: SpanIntake
     learning: Learning
     owner: str
     embedder: Embedder | None = None

@@ -9,6 +9,7 @@ from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.consolidate import Consolidate
 from stratagraph.consolidation.jobs.count_words import CountWords
 from stratagraph.consolidation.jobs.embed import Embed
+from stratagraph.consolidation.jobs.import_spans import ImportSpans
 from stratagraph.consolidation.jobs.interpret_captures import InterpretCaptures
 from stratagraph.consolidation.jobs.link_names import LinkNames
 from stratagraph.consolidation.jobs.log_days import LogDays
@@ -24,6 +25,7 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
     Consolidate,
     CountWords,
     Embed,
+    ImportSpans,
     InterpretCaptures,
     LinkNames,
     LogDays,

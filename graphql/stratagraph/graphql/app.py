@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql, /artifacts, /export, /schemas, GraphiQL, and the probes."""
+"""The ASGI application: /graphql, /artifacts, /export, /v1/traces, /schemas, GraphiQL, and the probes."""
 
 from __future__ import annotations
 
@@ -58,11 +58,13 @@ from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.schemas import schema_routes
 from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.graphql.telemetry import Telemetry
+from stratagraph.graphql.traces.endpoint import trace_route
 from stratagraph.graphql.web.compression import Compression
 from stratagraph.graphql.web.cors import Cors
 from stratagraph.graphql.web.entity_tags import NOT_MODIFIED, let_revalidate
 from stratagraph.graphql.web.get_requests import QueryOnly, read_parameters, refuse_other_sites
 from stratagraph.graphql.web.options import WebOptions
+from stratagraph.memory.imports.span_intake import SpanIntake
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.transfer.exports import Exports
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, RateLimited, StratagraphError
@@ -406,6 +408,7 @@ def build_app(
     services: Services,
     authentication: Authentication,
     artifacts: Artifacts,
+    span_intake: SpanIntake,
     admission: Admission,
     exports: Exports,
     *,
@@ -451,6 +454,7 @@ def build_app(
                 graphql,
                 WebSocketRoute("/graphql", endpoint),
                 *artifact_routes(artifacts, authentication, admission),
+                trace_route(span_intake, authentication, admission),
                 *export_routes(exports, authentication, admission, stopping, web.origins),
                 *schema_routes(),
                 Route("/graphiql", graphiql),

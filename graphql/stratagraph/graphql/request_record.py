@@ -15,7 +15,19 @@ from starlette.types import Scope
 
 from stratagraph.graphql.web.request_ids import HEADER, new_request_id, request_id_of
 
-ROUTES = ("/graphql", "/artifacts", "/export", "/graphiql", "/livez", "/readyz", "/healthz", "/metrics", "/static", "/")
+ROUTES = (
+    "/graphql",
+    "/artifacts",
+    "/export",
+    "/v1/traces",
+    "/graphiql",
+    "/livez",
+    "/readyz",
+    "/healthz",
+    "/metrics",
+    "/static",
+    "/",
+)
 OTHER = "other"
 MAX_OPERATION_NAME = 64  # characters of it that are kept
 _ID_HEADER = HEADER.lower().encode()

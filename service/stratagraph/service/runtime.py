@@ -28,6 +28,7 @@ from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
+from stratagraph.memory.imports.span_intake import SpanIntake
 from stratagraph.memory.learning.duplicates.review import DuplicateReview
 from stratagraph.memory.learning.extraction.limits import Limits
 from stratagraph.memory.learning.extraction.reader import TextReader
@@ -84,6 +85,7 @@ class Runtime:
     credentials: Credentials
     capture: Capture
     failed_captures: FailedCaptures
+    span_intake: SpanIntake
     retrieve: Retrieve
     feedback: Feedback
     lookup: Lookup
@@ -235,6 +237,7 @@ async def open_runtime(
         policy = Policy.load(settings.policy_file)
         capture = Capture(database, directory, clock, policy, queues_texts=reader is not None)
         failed_captures = FailedCaptures(database, directory, clock, capture)
+        span_intake = SpanIntake(database, directory, clock, capture, artifacts)
         learning = Learning(
             database,
             directory,
@@ -248,6 +251,7 @@ async def open_runtime(
             clock=clock,
             artifacts=artifacts,
             failed_captures=failed_captures,
+            span_intake=span_intake,
             learning=learning,
             reading_soon=ReadingSoon(database, clock, reader, learning.writer, limits=limits)
             if reader is not None
@@ -285,6 +289,7 @@ async def open_runtime(
             credentials=Credentials(database, directory),
             capture=capture,
             failed_captures=failed_captures,
+            span_intake=span_intake,
             retrieve=retrieve,
             feedback=Feedback(database, directory, clock, retrieve.log),
             lookup=Lookup(database, directory, clock, retrieve.log),

@@ -249,6 +249,7 @@ def application(
         runtime.services(),
         Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
         runtime.artifacts,
+        runtime.span_intake,
         admission,
         runtime.exports,
         unready=runtime.health.unready,

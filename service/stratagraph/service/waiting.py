@@ -35,6 +35,7 @@ from stratagraph.store.postgres.database import WORKER_POOL_SIZE
 
 _log = structlog.get_logger(__name__)
 
+PATHS = ("/graphql", "/artifacts", "/v1/traces")  # answered with UNAVAILABLE until then
 RETRY_S = 1.0  # between two attempts to use the database
 REASON = "The database cannot be used yet; the service waits for it, and its log says why. Try again shortly."
 
@@ -85,7 +86,7 @@ def _application(version: str, *, loopback: bool, metrics: bool, api: bool = Fal
     if metrics:
         routes.append(Route("/metrics", show_metrics))
     if api:
-        routes += [Route(path, unavailable, methods=["GET", "POST", "PUT"]) for path in ("/graphql", "/artifacts")]
+        routes += [Route(path, unavailable, methods=["GET", "POST", "PUT"]) for path in PATHS]
         routes.append(Route("/artifacts/{path:path}", unavailable))
     return Starlette(routes=routes, middleware=[Middleware(LoopbackHosts)] if loopback else [])
 

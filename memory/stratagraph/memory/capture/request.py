@@ -48,7 +48,8 @@ class ImportedItem:
     `fingerprint` identifies the item's content; requests with equal fingerprints count as the same. `refs` and
     `threads` are those by which the item may have been captured before: once the event of such a ref, or the episode of
     such a thread, was erased, the item is not captured again. `follows` and `followed_by` are the refs of the items
-    before and after it, such as the parents of a commit.
+    before and after it, such as the parents of a commit. `replaces` are facts that the item was before it changed: the
+    current ones among them are superseded by what it becomes now.
     """
 
     fingerprint: str
@@ -56,6 +57,7 @@ class ImportedItem:
     followed_by: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
+    replaces: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

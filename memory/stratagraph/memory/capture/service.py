@@ -22,6 +22,7 @@ from stratagraph.memory.capture.naming import resolve_names
 from stratagraph.memory.capture.new_records import draft_terms
 from stratagraph.memory.capture.noting import key_warnings, unused_claims, unused_values
 from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.replacing import slots_of_replaced
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, check_fields, refuse_learned_by
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
 from stratagraph.memory.capture.sharing import SharedTransactions
@@ -49,7 +50,7 @@ from stratagraph.store.model.payloads.procedures import refuse_computed
 from stratagraph.store.model.problems import COLLECTED, Problems
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED, Trust
-from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.candidates import (
     Committed,
     RequestKey,
@@ -142,6 +143,35 @@ class Capture:
         """Check requests as `capture` does before it writes; raise what it would raise, as for a batch."""
         caller = await self._directory.resolve(trust)
         await self._interpreted(caller, requests, batch=True, now=self._clock.now())
+
+    async def preview(
+        self, trust: Trust, requests: Sequence[CaptureRequest], *, restore_erased: bool = False
+    ) -> list[Captured]:
+        """Return what `capture` would answer to a batch, with nothing written: its transaction is rolled back.
+
+        Scopes that are new are registered all the same; they show nowhere until a record has them. Raises what
+        `capture` raises.
+        """
+        trust.require(Access.ADMIN if restore_erased else Access.WRITE)
+        caller = await self._directory.resolve(trust)
+        drafts = await self._interpreted(caller, requests, batch=True, now=self._clock.now())
+        keys = await self._keys(caller, drafts)
+
+        async def attempt() -> list[Captured]:
+            try:
+                async with self._database.writing(caller.bounds) as connection:
+                    written = await self._write(
+                        connection, caller, _copies(drafts), keys, restore_erased=restore_erased
+                    )
+                    raise _RolledBack(written)
+            except _RolledBack as done:
+                return done.answers
+
+        try:
+            return await retried(attempt)
+        except StratagraphError as error:
+            set_request_path(error, batch=True)
+            raise
 
     async def draft(self, trust: Trust, request: CaptureRequest) -> Draft:
         """Return the draft of a request, with what the policy sets, without writing; raise as `check` does."""
@@ -306,57 +336,71 @@ class Capture:
     ) -> list[Captured]:
         """Write the drafts in one transaction. With `retrying`, their candidates are stored already, as failed ones."""
         async with self._database.writing(caller.bounds) as connection:
-            candidates = [draft.candidate for draft in drafts]
-            if retrying and not await claim_failed_captures(connection, caller.tenant, candidates):
-                raise FailedCaptureGone
-            used = await find_used_keys(connection, caller, [key.key_hash for key in keys if key.key_hash is not None])
-            replays: dict[int, Committed] = {}
-            fresh: list[Draft] = []
-            at = self._clock.now()
-            for draft, key in zip(drafts, keys, strict=True):
-                known = key.replay(used, path=[f"#{draft.position}", "idempotencyKey"])
-                if known is None:
-                    fresh.append(draft)
-                else:
-                    replays[draft.position] = known
-            written: dict[int, Written] = {}
-            if fresh:
-                sequence = await self._sequences.current(connection, caller.tenant)
-                changes = []
-                scopes = await self._directory.scopes(
-                    caller.tenant, {UNSCOPED, *(draft.scope for draft in fresh)}, create=True
-                )
-                await refuse_erased(connection, caller.tenant, fresh, keys, scopes, restore=restore_erased)
-                names = await resolve_names(connection, caller.tenant, fresh, scopes)
-                require_few_contending(fresh)
-                slots = await lock_slots_of_facts(connection, caller.tenant, fresh, scopes)
-                groups = []
-                for group in independent_groups(fresh, names, slots):
-                    done = await write_group(
-                        connection, self._directory, caller, group, names, slots, now=self._clock.now()
-                    )
-                    groups.append(done)
-                    changes += done.changes
-                written = await read_final_state(connection, self._directory, caller, groups, now=self._clock.now())
-                rows = [_candidate_row(draft, keys[draft.position], written[draft.position]) for draft in fresh]
-                if retrying:
-                    await commit_failed_captures(connection, caller.tenant, rows)
-                    await insert_used_keys(connection, caller, rows, at=at)
-                else:
-                    await insert_candidates(connection, caller, rows, at=at)
-                if self._queues_texts:
-                    texts = [written[draft.position].primary.id for draft in fresh if draft.is_told]
-                    level = sealing_level(self._directory.vault)
-                    await queue_texts(connection, caller.tenant.id, texts, below=level, at=at)
-                await append_changes(connection, caller.tenant, changes)
-            if retrying and replays:
-                await commit_failed_captures(connection, caller.tenant, replayed_candidates(drafts, replays))
-            replayed = await self._replayed(
-                Reader(connection, self._directory, caller, self._clock.now()),
-                caller.tenant,
-                replays,
-                {draft.position: tuple(draft.warnings) for draft in drafts},
+            return await self._write(connection, caller, drafts, keys, restore_erased=restore_erased, retrying=retrying)
+
+    async def _write(
+        self,
+        connection: Connection,
+        caller: Caller,
+        drafts: list[Draft],
+        keys: list[RequestKey],
+        *,
+        restore_erased: bool = False,
+        retrying: bool = False,
+    ) -> list[Captured]:
+        """Write the drafts in the open transaction, and return the answers; see `_commit`."""
+        candidates = [draft.candidate for draft in drafts]
+        if retrying and not await claim_failed_captures(connection, caller.tenant, candidates):
+            raise FailedCaptureGone
+        used = await find_used_keys(connection, caller, [key.key_hash for key in keys if key.key_hash is not None])
+        replays: dict[int, Committed] = {}
+        fresh: list[Draft] = []
+        at = self._clock.now()
+        for draft, key in zip(drafts, keys, strict=True):
+            known = key.replay(used, path=[f"#{draft.position}", "idempotencyKey"])
+            if known is None:
+                fresh.append(draft)
+            else:
+                replays[draft.position] = known
+        written: dict[int, Written] = {}
+        if fresh:
+            sequence = await self._sequences.current(connection, caller.tenant)
+            changes = []
+            scopes = await self._directory.scopes(
+                caller.tenant, {UNSCOPED, *(draft.scope for draft in fresh)}, create=True
             )
+            await refuse_erased(connection, caller.tenant, fresh, keys, scopes, restore=restore_erased)
+            names = await resolve_names(connection, caller.tenant, fresh, scopes)
+            require_few_contending(fresh)
+            replaced = await slots_of_replaced(connection, caller.tenant, fresh)
+            slots = await lock_slots_of_facts(connection, caller.tenant, fresh, scopes, also=replaced)
+            groups = []
+            for group in independent_groups(fresh, names, slots):
+                done = await write_group(
+                    connection, self._directory, caller, group, names, slots, now=self._clock.now()
+                )
+                groups.append(done)
+                changes += done.changes
+            written = await read_final_state(connection, self._directory, caller, groups, now=self._clock.now())
+            rows = [_candidate_row(draft, keys[draft.position], written[draft.position]) for draft in fresh]
+            if retrying:
+                await commit_failed_captures(connection, caller.tenant, rows)
+                await insert_used_keys(connection, caller, rows, at=at)
+            else:
+                await insert_candidates(connection, caller, rows, at=at)
+            if self._queues_texts:
+                texts = [written[draft.position].primary.id for draft in fresh if draft.is_told]
+                level = sealing_level(self._directory.vault)
+                await queue_texts(connection, caller.tenant.id, texts, below=level, at=at)
+            await append_changes(connection, caller.tenant, changes)
+        if retrying and replays:
+            await commit_failed_captures(connection, caller.tenant, replayed_candidates(drafts, replays))
+        replayed = await self._replayed(
+            Reader(connection, self._directory, caller, self._clock.now()),
+            caller.tenant,
+            replays,
+            {draft.position: tuple(draft.warnings) for draft in drafts},
+        )
         answers = {
             draft.position: answer(caller, draft, written[draft.position], sequence, names, at) for draft in fresh
         } | replayed
@@ -395,6 +439,14 @@ class Capture:
                 replayed=True,
             )
         return answers
+
+
+class _RolledBack(Exception):
+    """The end of a transaction whose answers were wanted and not its effects."""
+
+    def __init__(self, answers: list[Captured]) -> None:
+        super().__init__()
+        self.answers = answers
 
 
 def _copies(drafts: Sequence[Draft]) -> list[Draft]:

@@ -19,6 +19,7 @@ from stratagraph.memory.capture.lessons import lock_known_lessons
 from stratagraph.memory.capture.naming import Names
 from stratagraph.memory.capture.new_records import ids_with_record_sources, insert_write_set, new_record
 from stratagraph.memory.capture.references import link_references
+from stratagraph.memory.capture.replacing import lock_replaced
 from stratagraph.memory.capture.slots import LockedSlots
 from stratagraph.memory.capture.teaching import finish_names, lock_taught
 from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
@@ -99,15 +100,25 @@ async def write_group(
     await link_references(writes)
     taught = await lock_taught(writes)
     facts = await capture_facts.lock_facts(writes, slots)
+    replaced = await lock_replaced(writes)
     working = await lock_working_records(writes)
     lessons = await lock_known_lessons(writes)
     versions = await lock_versions(writes)
     threads = await lock_threads(writes)
     displaced = [id_ for draft in writes.drafts for id_ in facts.displaced(draft.position)]
-    derived = await _lock_derived(writes, [*displaced, *versions.displaced_ids], facts.opponents)
-    changes = (*taught, *facts.changed_at, *working.changed_at, *lessons.changed_at, *versions.changed_at, *derived)
+    derived = await _lock_derived(writes, [*displaced, *replaced.facts, *versions.displaced_ids], facts.opponents)
+    changes = (
+        *taught,
+        *facts.changed_at,
+        *replaced.changed_at,
+        *working.changed_at,
+        *lessons.changed_at,
+        *versions.changed_at,
+        *derived,
+    )
     writes.at = max([now, *(changed_at + RESOLUTION for changed_at in changes)])
     await capture_facts.settle_facts(writes, facts)
+    await replaced.settle(writes)
     await lessons.settle(writes)
     await versions.settle(writes)
     for draft in writes.drafts:

@@ -13,6 +13,7 @@ from stratagraph.memory.erase.failed_captures import find_failed_captures
 from stratagraph.memory.erase.learned import forget_examples, forget_learned, withdraw_support
 from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import names_to_erase
+from stratagraph.memory.erase.received_spans import delete_spans_of_erased
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.propagation.reevaluation import reevaluate
 from stratagraph.memory.requests.retrying import StaleRead
@@ -128,9 +129,11 @@ async def delete_with_traces(
         )
         changes += await withdraw_support(connection, tenant, closure.weakened & staying, unsupporting_episodes, at=at)
         await forget_examples(connection, tenant, ids | removed_before | unsupporting_episodes, at=at, without=scope)
-        failed = set[UUID]()
+        failed = (
+            await find_failed_captures(context, connection, tenant, ids, rows, names) if scope is None else set[UUID]()
+        )
         if scope is None:
-            failed = await find_failed_captures(context, connection, tenant, ids, rows, names)
+            await delete_spans_of_erased(connection, tenant, ids, names)
         await remember_sources(connection, tenant, ids | removed_before, at=at)
         shared_notes = await delete_shared_notes(connection, tenant, ids, staying)
         leftovers = await delete_leftovers(connection, tenant, ids | removed_before, failed)

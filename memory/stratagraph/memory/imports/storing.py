@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest
 from stratagraph.memory.capture.service import Capture
@@ -34,14 +35,22 @@ class Item:
 
 
 async def store_items(
-    capture: Capture, trust: Trust, items: Collection[Item], summary: ImportSummary, *, restore_erased: bool
+    capture: Capture,
+    trust: Trust,
+    items: Collection[Item],
+    summary: ImportSummary,
+    *,
+    restore_erased: bool,
+    dry_run: bool = False,
 ) -> list[Item]:
     """Store the captures of `items` in one transaction, and count them.
 
     Captures from erased sources are left out and counted; an item with a capture that is refused is left out whole and
     listed. Returns the items that another import has stored since they were looked up, which must be looked up again.
     An item with more than MAX_BATCH captures must come alone; it is checked whole, then stored in several transactions.
+    With `dry_run`, the transaction is rolled back, and the same is counted.
     """
+    store = capture.preview if dry_run else partial(capture.capture, batch=True)
     left = [item for item in items if item.requests]
     raced: list[Item] = []
     while left:
@@ -50,7 +59,7 @@ async def store_items(
             if len(requests) > MAX_BATCH:
                 await capture.check(trust, requests)
             # The rest of a long item is stored only after its beginning, so that a refusal leaves nothing of it.
-            answers = await capture.capture(trust, requests[:MAX_BATCH], batch=True, restore_erased=restore_erased)
+            answers = await store(trust, requests[:MAX_BATCH], restore_erased=restore_erased)
         except SourceErased as error:
             summary.erased += len(error.positions)
             _remove(left, set(error.positions))

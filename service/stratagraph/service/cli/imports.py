@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, replace
-from datetime import timedelta
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from rich.markup import escape
 
+from stratagraph.service.cli.import_options import (
+    HalfLife,
+    Prune,
+    RestoreErased,
+    Scope,
+    importer,
+    retention_of,
+    zone_of,
+)
+from stratagraph.service.cli.memory_imports import memories
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import LiteralTable, errors, people, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
 from stratagraph.service.cli.record_imports import records
-from stratagraph.store.model.enums import DeletionPolicy
-from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 if TYPE_CHECKING:
-    from stratagraph.memory.capture.request import Retention
     from stratagraph.memory.imports.progress import Advance, ImportSummary
     from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
-    help="Import a git history or agent conversations. After an interruption, run the same command again: it stores no"
-    " record twice. What was erased is not imported again. Imported records have a half-life of 30 days and are never"
-    " pruned; the options change both."
+    help="Import a git history, agent conversations, or memories of other systems. After an interruption, run the same"
+    " command again: it stores no record twice. What was erased is not imported again. Imported records have a"
+    " half-life of 30 days and are never pruned; the options change both."
     "\n\nExample: stratagraph import git . --scope project:x",
     no_args_is_help=True,
 )
+app.command()(memories)
 app.command()(records)
-Scope = Annotated[str | None, typer.Option(help="Scope of the imported records, such as project:x. Default: unscoped.")]
-HalfLife = Annotated[float, typer.Option(help="Days in which the salience halves, above 0 and below 100000.")]
-Prune = Annotated[
-    bool, typer.Option("--auto-prune", help="Let the service prune the records once their salience has decayed.")
-]
-RestoreErased = Annotated[
-    bool, typer.Option("--restore-erased", help="Import again what was erased; it counts as erased no longer.")
-]
 
 
 @app.command()
@@ -54,7 +51,7 @@ def git(
     json: Json = False,
 ) -> None:
     """Import a git history: each commit becomes an episode, and its author, files and issues become entities."""
-    retention = _retention(half_life_days, auto_prune)
+    retention = retention_of(half_life_days, auto_prune)
 
     async def work(runtime: Runtime) -> ImportSummary:
         from stratagraph.memory.imports.git_history import open_repository
@@ -66,7 +63,7 @@ def git(
 
             return await import_history(
                 runtime.capture,
-                _importer(tenant),
+                importer(tenant),
                 repository,
                 scope=scope,
                 retention=retention,
@@ -111,8 +108,8 @@ def traces(
     JSON, JSON Lines, and compressed with gzip. What cannot be imported is listed, the rest is imported, and the exit
     status is 1. Fields that are not read are counted.
     """
-    retention = _retention(half_life_days, auto_prune)
-    zone = _zone(timezone)
+    retention = retention_of(half_life_days, auto_prune)
+    zone = zone_of(timezone)
 
     async def work(runtime: Runtime) -> ImportSummary:
         from stratagraph.memory.imports.trace_files import find_files
@@ -125,7 +122,7 @@ def traces(
 
             return await import_traces(
                 runtime.capture,
-                _importer(tenant),
+                importer(tenant),
                 *paths,
                 artifacts=runtime.artifacts,
                 outcome_field=outcome_field,
@@ -154,36 +151,6 @@ def formats(json: Json = False) -> None:
     for one in FORMATS:
         table.add_row(one.name, one.documented)
     people.print(table)
-
-
-def _zone(name: str | None) -> ZoneInfo | None:
-    """Return the zone of that name. Raises InvalidInput if there is none."""
-    if name is None:
-        return None
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInput(
-            f"--timezone: there is no zone {name!r}; use a name such as Europe/Berlin or UTC", path=["--timezone"]
-        ) from None
-
-
-def _importer(tenant: str) -> Trust:
-    """The trust of an import: full access to the tenant, since the command runs with access to the database."""
-    return replace(SINGLE_USER, tenant=tenant, actor="import")
-
-
-def _retention(half_life_days: float, auto_prune: bool) -> Retention:
-    from stratagraph.memory.capture.request import Retention
-
-    if not 0 < half_life_days < 100_000:
-        raise InvalidInput(
-            f"--half-life-days: {half_life_days:g} is not above 0 and below 100000 days", path=["--half-life-days"]
-        )
-    return Retention(
-        half_life_s=max(1.0, timedelta(days=half_life_days).total_seconds()),
-        deletion_policy=DeletionPolicy.AUTO_PRUNE if auto_prune else DeletionPolicy.MANUAL_ONLY,
-    )
 
 
 async def _with_progress(

@@ -48,6 +48,8 @@ async def delete_scope_leftovers(connection: AsyncConnection, tenant: Tenant, sc
         "candidates": await run(connection, "delete_scope_captures", **where),
     }
     await run(connection, "mark_scope_erased", **where)
+    waiting = tables.received_span
+    await connection.execute(delete(waiting).where(waiting.c.tenant == tenant.id, waiting.c.scope == scope))
     learned = (tables.learned_tool, tables.learned_example, tables.learned_model, tables.refused_procedure)
     for table in (tables.fact_slot, tables.learning_report, *learned):
         done = await connection.execute(delete(table).where(table.c.tenant == tenant.id, table.c.scope == scope))

@@ -28,6 +28,7 @@ _BEFORE_SCOPES = (
 )
 _AFTER_SCOPES = (
     tables.candidate,
+    tables.received_span,
     tables.retrieval,
     tables.retrieval_use,
     tables.audit_note,

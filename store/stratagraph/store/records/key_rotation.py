@@ -31,7 +31,7 @@ from stratagraph.store.records.editing import Edit, update_records
 
 BATCH = 200  # rows resealed in one transaction; transactions that write these rows wait for it
 ATTEMPTS = 5  # attempts at a batch that fails by a deadlock or a lock timeout
-_SEALED = (tables.record, tables.record_history, tables.audit_note, tables.candidate)
+_SEALED = (tables.record, tables.record_history, tables.audit_note, tables.candidate, tables.received_span)
 
 Advance = Callable[[int], None]
 T = TypeVar("T")

@@ -10,6 +10,8 @@ SELECT kind, substring(sealed FROM 2 FOR 4) AS mark, count(*) AS sealed FROM (
   UNION ALL
   SELECT 'candidates', sealed FROM candidate WHERE tenant = :tenant AND sealed IS NOT NULL
   UNION ALL
+  SELECT 'spans', sealed FROM received_span WHERE tenant = :tenant AND sealed IS NOT NULL
+  UNION ALL
   SELECT 'artifacts', sealed FROM artifact WHERE tenant = :tenant AND sealed IS NOT NULL
 ) q
 GROUP BY kind, mark

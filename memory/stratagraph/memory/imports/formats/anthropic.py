@@ -31,6 +31,7 @@ def difference(document: Any) -> Difference | None:
     is_message = isinstance(first, dict) and isinstance(first.get("role"), str)
     return first_difference(
         [
+            (isinstance(document, dict | list), "it is no object and no list"),
             (isinstance(messages, list), "it has no list `messages`"),
             (
                 isinstance(messages, list) and (_has_blocks(messages) or _is_body(document, body)),

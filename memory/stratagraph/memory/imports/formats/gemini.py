@@ -34,6 +34,7 @@ def difference(document: Any) -> Difference | None:
     parts = [part for one in shown for part in _listed(one.get("parts"))]
     return first_difference(
         [
+            (isinstance(document, dict | list), "it is no object and no list"),
             (contents is not None, "it has no list `contents`; a conversation is {contents: [{role, parts}, …]}"),
             (len(shown) == len((contents or [])[:_SHOWN]), "contents has an element that is no object"),
             (bool(parts), "contents.0 has no `parts`"),

@@ -13,6 +13,7 @@ from stratagraph.memory.imports.formats.codex import CODEX
 from stratagraph.memory.imports.formats.format import Format
 from stratagraph.memory.imports.formats.gemini import GEMINI, GEMINI_LINES
 from stratagraph.memory.imports.formats.langchain import LANGCHAIN, LANGCHAIN_LINES
+from stratagraph.memory.imports.formats.otel import OTEL, OTEL_MESSAGES
 from stratagraph.memory.imports.formats.responses import RESPONSES, RESPONSES_CHAIN, RESPONSES_LINES
 from stratagraph.memory.imports.formats.sharegpt import SHAREGPT
 from stratagraph.memory.imports.formats.swe_agent import SWE_AGENT
@@ -23,6 +24,7 @@ FORMATS: tuple[Format, ...] = (
     CODEX,
     SWE_AGENT,
     ATIF,
+    *(OTEL, OTEL_MESSAGES),
     *(RESPONSES_CHAIN, RESPONSES_LINES, RESPONSES),
     *(LANGCHAIN_LINES, LANGCHAIN),
     *(GEMINI_LINES, GEMINI),

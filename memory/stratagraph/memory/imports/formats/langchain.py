@@ -46,6 +46,7 @@ def difference(document: Any) -> Difference | None:
     silent = next((i for i, one in enumerate(shown) if not _says(one)), None)
     return first_difference(
         [
+            (isinstance(document, dict | list), "it is no object and no list"),
             (found is not None, "it has no list `messages`"),
             (bool(shown), "messages is empty"),
             (any(_type(one) is not None for one in shown), "messages.0 has no `type` such as human or ai"),

@@ -119,7 +119,26 @@ def read_failure(fields: Fields) -> bool | None:
 
 def read_arguments(value: Any) -> Any:
     """Return the arguments of a call: JSON, that of a text which is JSON, or else the text."""
-    return json_or_text(storable(value)) if isinstance(value, str) else (value if value is not None else {})
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(storable(value))
+        except orjson.JSONDecodeError:
+            return storable(value)
+    return {} if value is None else _storable_json(value)
+
+
+def _storable_json(value: Any) -> Any:
+    """Return a JSON value without the character that the database cannot store, in its texts and its names."""
+    try:
+        if b"\\u0000" not in orjson.dumps(value):
+            return value
+    except orjson.JSONEncodeError:
+        return value  # it is nested too deeply, and refused for that
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(name): _storable_json(inner) for name, inner in value.items()}
+    return [_storable_json(inner) for inner in value]
 
 
 def json_or_text(text: str) -> Any:

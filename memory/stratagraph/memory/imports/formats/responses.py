@@ -34,6 +34,7 @@ def difference(document: Any) -> Difference | None:
     )
     return first_difference(
         [
+            (isinstance(document, dict | list), "it is no object and no list"),
             (items is not None, "it has no list `input` or `output`"),
             (bool(items) or is_answered, "it has no items"),
             (items is not None and bare is None, f"item {bare} has no `type` and no `role`"),

@@ -37,6 +37,7 @@ def difference(document: Any) -> Difference | None:
     silent = next((i for i, one in enumerate(shown) if not (isinstance(one, dict) and "value" in one)), None)
     return first_difference(
         [
+            (isinstance(document, dict | list), "it is no object and no list"),
             (
                 entries is not None,
                 "it has no list `conversations`; a conversation is {conversations: [{from, value}, …]}",

@@ -1,7 +1,8 @@
 """Sealing and opening the content of rows.
 
 The blob of a record holds its content columns as JSON. The blob of a failed
-candidate holds its source and input as JSON, that of an audit note its rationale as text.
+candidate holds its source and input as JSON, that of a span the span as JSON, that of an audit note its rationale as
+text.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from stratagraph.store.postgres.schema import tables
 FIELDS = ("name", "text", "payload", "provenance", "interpretation", "learned_state")  # content columns of a record
 RECORD = "record"  # purpose of a record's blob; the same in its history, to which the blob is copied unchanged
 CANDIDATE = "candidate"  # purpose of a candidate's blob
+SPAN = "span"  # purpose of the blob of a span that was received
 _EMPTY: dict[str, None] = dict.fromkeys(FIELDS)
 
 
@@ -155,12 +157,14 @@ def _fields(table: Table) -> tuple[str, ...]:
         return ("rationale",)
     if table is tables.candidate:
         return ("source", "input")
-    return FIELDS
+    return ("content",) if table is tables.received_span else FIELDS
 
 
 def _purpose(table: Table, row: Mapping[Any, Any]) -> str:
     if table is tables.audit_note:
         return note_purpose(row["seq"])
+    if table is tables.received_span:
+        return SPAN
     return CANDIDATE if table is tables.candidate else RECORD
 
 

@@ -37,6 +37,7 @@ from stratagraph.store.postgres.schema.tables.feed import (
     sync_snapshot,
     sync_worker,
 )
+from stratagraph.store.postgres.schema.tables.intake import received_span
 from stratagraph.store.postgres.schema.tables.jobs import job, job_set_aside
 from stratagraph.store.postgres.schema.tables.learning import (
     extraction,
@@ -132,6 +133,7 @@ __all__ = [
     "predicate",
     "rate_bucket",
     "rate_lease",
+    "received_span",
     "record",
     "record_history",
     "reevaluation",

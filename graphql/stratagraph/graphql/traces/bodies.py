@@ -1,0 +1,161 @@
+"""Reading the body of an OTLP/HTTP request: its encodings, and the spans in it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
+from opentelemetry.proto.trace.v1.trace_pb2 import Status
+
+from stratagraph.graphql.json_input import decode_json
+from stratagraph.graphql.traces.protobuf_bounds import check_fields
+from stratagraph.memory.imports.formats.otel_spans import Event, Span, read_span, span_lists
+from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.errors import InvalidInput, LimitExceeded
+
+MAX_UNPACKED_BYTES = 16 << 20  # of a body that was compressed
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WINDOW = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+
+
+class Encoding(Enum):
+    """An encoding of OTLP/HTTP, by its media type."""
+
+    PROTOBUF = "application/x-protobuf"
+    JSON = "application/json"
+
+
+class UnsupportedBody(InvalidInput):
+    """The body has a media type or a compression that OTLP/HTTP does not have."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Batch:
+    """The spans of a request, and why others are not read."""
+
+    spans: list[Span]
+    refused: list[str]
+
+
+def encoding_of(content_type: str) -> Encoding:
+    """Return the encoding that a Content-Type names. Raises UnsupportedBody for another one."""
+    media = content_type.partition(";")[0].strip().lower()
+    for encoding in Encoding:
+        if media == encoding.value:
+            return encoding
+    raise UnsupportedBody(
+        f"Content-Type: {shown(media)} is not accepted; use {Encoding.PROTOBUF.value} or {Encoding.JSON.value}."
+    )
+
+
+def unpacked(body: bytes, content_encoding: str) -> bytes:
+    """Return a body without its compression.
+
+    Raises UnsupportedBody for an unknown one, InvalidInput for damaged data, LimitExceeded for a body that would have
+    more than MAX_UNPACKED_BYTES, of which no more are unpacked.
+    """
+    name = content_encoding.strip().lower()
+    if name in ("", "identity"):
+        return body
+    if name not in _WINDOW:
+        raise UnsupportedBody(f"Content-Encoding: {shown(name)} is not accepted; use gzip, deflate or none.")
+    try:
+        unpacking = zlib.decompressobj(_WINDOW[name])
+        found = unpacking.decompress(body, MAX_UNPACKED_BYTES + 1)
+    except zlib.error as error:
+        raise InvalidInput(f"The body is not {name} ({error}); send it whole, or uncompressed.") from None
+    if len(found) > MAX_UNPACKED_BYTES:
+        raise LimitExceeded(f"The unpacked body has over {MAX_UNPACKED_BYTES:,} bytes; send smaller batches.")
+    if not unpacking.eof:
+        raise InvalidInput(f"The body ends before its {name} data does; send it whole.")
+    return found
+
+
+def read_batch(body: bytes, encoding: Encoding) -> Batch:
+    """Return the spans of a body. Raises InvalidInput or LimitExceeded if the body as a whole cannot be read."""
+    if encoding is Encoding.PROTOBUF:
+        return _read_protobuf(body)
+    value = decode_json(body)
+    if not isinstance(value, dict) or not value.keys() <= {"resourceSpans", "resource_spans"}:
+        raise InvalidInput("The body must be {resourceSpans: [{scopeSpans: [{spans: […]}]}]}, as OTLP/JSON has it.")
+    batch = Batch(spans=[], refused=[])
+    for path, span in span_lists(value) if value else ():
+        try:
+            batch.spans.append(read_span(span, path))
+        except InvalidInput as error:
+            batch.refused.append(error.message)
+    return batch
+
+
+def _read_protobuf(body: bytes) -> Batch:
+    check_fields(body)
+    try:
+        request = ExportTraceServiceRequest.FromString(body)
+    except DecodeError:
+        raise InvalidInput(
+            "The body is no ExportTraceServiceRequest in protobuf; send what an OTLP/HTTP exporter of traces sends."
+        ) from None
+    batch = Batch(spans=[], refused=[])
+    for path, span in _spans(request):
+        if not any(span.trace_id) or not any(span.span_id):
+            batch.refused.append(f"{path}: has no traceId or no spanId")
+            continue
+        batch.spans.append(_span(span, path))
+    return batch
+
+
+def _spans(request: ExportTraceServiceRequest) -> Iterator[tuple[str, ProtoSpan]]:
+    for r, resource in enumerate(request.resource_spans):
+        for s, scope in enumerate(resource.scope_spans):
+            for place, span in enumerate(scope.spans):
+                yield f"resourceSpans.{r}.scopeSpans.{s}.spans.{place}", span
+
+
+def _span(span: ProtoSpan, path: str) -> Span:
+    code = span.status.code
+    return Span(
+        trace=span.trace_id.hex(),
+        id=span.span_id.hex(),
+        parent=span.parent_span_id.hex() if any(span.parent_span_id) else None,
+        name=span.name,
+        began_at=_time(span.start_time_unix_nano),
+        ended_at=_time(span.end_time_unix_nano),
+        attributes=_attributes(span.attributes),
+        events=tuple(
+            Event(name=one.name, attributes=_attributes(one.attributes), at=_time(one.time_unix_nano))
+            for one in span.events
+        ),
+        failed=True if code == Status.STATUS_CODE_ERROR else False if code == Status.STATUS_CODE_OK else None,
+        path=path,
+    )
+
+
+def _time(nanoseconds: int) -> datetime | None:
+    """Return an instant; None for none, and for one after the year 9999."""
+    try:
+        return _EPOCH + timedelta(microseconds=nanoseconds // 1_000) if nanoseconds else None
+    except OverflowError:
+        return None
+
+
+def _attributes(given: Sequence[KeyValue]) -> dict[str, Any]:
+    return {one.key: _value(one.value) for one in given}
+
+
+def _value(value: AnyValue) -> Any:
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return [_value(one) for one in value.array_value.values]
+    if kind == "kvlist_value":
+        return {one.key: _value(one.value) for one in value.kvlist_value.values}
+    if kind == "bytes_value":
+        return value.bytes_value.hex()
+    return None if kind is None else getattr(value, kind)

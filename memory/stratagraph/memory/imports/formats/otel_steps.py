@@ -1,0 +1,289 @@
+"""Conversations from spans: successive calls of a model repeat the earlier messages, and spans of tools add results."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from stratagraph.memory.imports.conversation import Called, Conversation, Returned, Said, Step
+from stratagraph.memory.imports.fields import Fields, Reading
+from stratagraph.memory.imports.formats.envelope import outcome_of
+from stratagraph.memory.imports.formats.otel_attributes import Kind, ToolRun, kind_of, read_messages, read_tool
+from stratagraph.memory.imports.formats.otel_messages import json_of, read_message
+from stratagraph.memory.imports.formats.otel_spans import Span
+from stratagraph.store.model.errors import InvalidInput
+
+IDS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")
+USERS = ("user.id", "enduser.id", "traceloop.association.properties.user_id")
+OTHERS = "spans that are none of a model, an agent or a tool"
+SILENT = "calls of a model without their messages (the instrumentation does not capture them)"
+UNNAMED = "spans of tools whose calls no message has"
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+def conversations_of(
+    spans: Iterable[Span], new_reading: Callable[[], Reading], *, is_over: bool = True
+) -> list[Conversation]:
+    """Return the conversations of spans, which may come in any order and more than once.
+
+    A conversation that goes on (not `is_over`) has only what later spans will repeat: without calls that wait for
+    their results, without results that only the span of the tool has, and without what only an agent's span has. Raises
+    InvalidInput, which begins with the path of the span, for a malformed one.
+    """
+    unique = {(span.trace, span.id): span for span in spans}
+    named: dict[str, str] = {}
+    for span in unique.values():
+        own = own_conversation(span)
+        if own is not None:
+            named.setdefault(span.trace, own)
+    groups: dict[str, list[Span]] = {}
+    others = 0
+    for span in unique.values():
+        if span.is_genai:
+            groups.setdefault(own_conversation(span) or named.get(span.trace, span.trace), []).append(span)
+        else:
+            others += 1
+    found = [
+        one
+        for id_, group in groups.items()
+        for one in _Group(id_, sorted(group, key=_order), new_reading, is_over).read()
+    ]
+    if found and others:
+        found[0].skipped[OTHERS] += others
+    return found
+
+
+def own_conversation(span: Span) -> str | None:
+    """Return the id of the conversation that a span names; None if it names none."""
+    values = (span.attributes.get(name) for name in IDS)
+    return next((str(value) for value in values if isinstance(value, str | int) and str(value).strip()), None)
+
+
+def _order(span: Span) -> tuple[datetime, datetime, str]:
+    began, ended = span.began_at or span.ended_at or _EARLIEST, span.ended_at or span.began_at or _EARLIEST
+    return began, ended, span.id
+
+
+@dataclass(slots=True)
+class _Chain:
+    """A history of messages that calls of a model repeat and extend, with what identifies each step."""
+
+    steps: list[Step] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+
+    def extend(self, steps: Sequence[Step]) -> None:
+        self.steps += steps
+        self.keys += [_key(step) for step in steps]
+
+    def waits_for(self, step: Step) -> bool:
+        """Whether a step is the result of a call of this history."""
+        called = {one.id for one in self.steps if isinstance(one, Called) and one.id is not None}
+        return isinstance(step, Returned) and step.id in called
+
+
+@dataclass(slots=True)
+class _Group:
+    """The spans of one conversation id, in order of time."""
+
+    id: str
+    spans: Sequence[Span]
+    new_reading: Callable[[], Reading]
+    is_over: bool
+    chains: list[_Chain] = field(default_factory=list)
+    seen: set[bytes] = field(default_factory=set)
+    turns: int = 0
+    user: str | None = None
+    outcome: tuple[str | None, str | None] = (None, None)
+
+    def read(self) -> Iterator[Conversation]:
+        """Yield the conversation, and one for each history that does not continue it, such as that of another agent."""
+        reading = self.new_reading()
+        tools: list[ToolRun] = []
+        agents: list[list[Step]] = []
+        for span in self.spans:
+            try:
+                self._read_span(span, reading, tools, agents)
+            except InvalidInput as error:
+                raise InvalidInput(f"{span.path}.{error.message}" if span.path else error.message) from error
+        if not self.chains and self.is_over:
+            for steps in agents:
+                self._add(steps)
+        yield from self._conversations(tools, reading)
+
+    def _read_span(self, span: Span, reading: Reading, tools: list[ToolRun], agents: list[list[Step]]) -> None:
+        kind = kind_of(span)
+        with reading.object(dict(span.attributes), "attributes") as fields:
+            fields.take(*IDS, "gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind")
+            self.user = self.user or fields.id(*USERS)
+            if reading.outcome_field is not None and (value := fields.take(reading.outcome_field)) is not None:
+                self.outcome = outcome_of(reading.outcome_field, value)
+            if kind is Kind.TOOL:
+                tools.append(read_tool(span, fields))
+            elif kind is Kind.OTHER:
+                reading.skipped[OTHERS] += 1
+            else:
+                steps = self._history(span, fields, reading)
+                if kind is Kind.AGENT:
+                    agents += [steps] if steps else []
+                elif steps:
+                    self._add(steps)
+                else:
+                    reading.skipped[SILENT] += 1
+
+    def _history(self, span: Span, fields: Fields, reading: Reading) -> list[Step]:
+        """Return the steps of all messages of a span. What is left out of a message is counted once."""
+        steps: list[Step] = []
+        for path, message, is_output in read_messages(span, fields):
+            once = Reading(zone=reading.zone)
+            self.turns += 1
+            with once.object(json_of(message), path) as read:
+                steps += read_message(read, self.turns, span.ended_at if is_output else span.began_at)
+            mark = _mark(message)
+            if mark not in self.seen:
+                self.seen.add(mark)
+                reading.skipped.update(once.skipped)
+                reading.unread.update(once.unread)
+        return steps
+
+    def _add(self, steps: list[Step]) -> None:
+        """Add a history: its new steps to the longest one that it continues, or else a history of its own."""
+        keys = [_key(step) for step in steps]
+        for chain in sorted(self.chains, key=lambda chain: -len(chain.keys)):
+            shared = min(len(chain.keys), len(keys))
+            if chain.keys[:shared] == keys[:shared]:
+                chain.extend(steps[shared:])
+                return
+        for chain in self.chains:
+            if chain.waits_for(steps[0]):  # the provider keeps the history, and the span has the new messages only
+                chain.extend(steps)
+                return
+        chain = _Chain()
+        chain.extend(steps)
+        self.chains.append(chain)
+
+    def _conversations(self, tools: list[ToolRun], reading: Reading) -> Iterator[Conversation]:
+        began = next((span.began_at for span in self.spans if span.began_at is not None), None)
+        chains = self.chains or [_Chain()]
+        unused = list(tools)
+        joined = [_joined(chain.steps, unused, self.is_over) for chain in chains]
+        if self.is_over and unused and not any(isinstance(step, Called) for step in joined[0]):
+            joined[0] = _with_runs(joined[0], unused)
+        elif unused and self.is_over:
+            reading.skipped[UNNAMED] += len(unused)
+        for place, steps in enumerate(joined):
+            outcome, reason = self.outcome if place == 0 else (None, None)
+            counts = reading if place == 0 else self.new_reading()
+            yield Conversation(
+                id=self.id or None,
+                steps=steps if self.is_over else _settled(steps),
+                user=self.user,
+                began_at=began,
+                outcome=outcome,
+                reason=reason,
+                skipped=counts.skipped,
+                unread=counts.unread,
+            )
+
+
+def _key(step: Step) -> bytes:
+    """Return what identifies a step in a history: what was said or done, without ids and times."""
+    if isinstance(step, Called):
+        said: list[Any] = ["called", step.tool, step.arguments]
+    elif isinstance(step, Returned):
+        said = ["returned", json_of(step.text)]
+    else:
+        said = ["said", step.role, step.text.strip(), [one.uri or one.media_type for one in step.attachments]]
+    return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+
+
+def _mark(message: Any) -> bytes:
+    """Return what identifies a message among those of all spans of a conversation."""
+    value = json_of(message)
+    if isinstance(value, dict):
+        value = {name: one for name, one in value.items() if name not in ("finish_reason", "index")}
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+
+
+def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool) -> list[Step]:
+    """Return the steps with what the spans of tools say of their results; spans that are used leave `tools`.
+
+    A call without a result gets that of its span, if the conversation `is_over`.
+    """
+    waiting: list[tuple[Called, ToolRun | None]] = []
+    found: list[Step] = []
+    for step in steps:
+        if isinstance(step, Called):
+            waiting.append((step, _run_of(step, tools)))
+        elif isinstance(step, Returned):
+            called = _answered(step, waiting)
+            run = None if called is None else called[1]
+            if called is not None:
+                waiting.remove(called)
+            if run is not None:
+                failed = step.failed if step.failed is not None else run.failed
+                step = replace(step, failed=failed, at=run.ended_at or step.at)  # noqa: PLW2901
+        found.append(step)
+    if is_over:
+        for call, run in waiting:
+            if run is not None and (run.text is not None or run.failed):
+                last = max(i for i, one in enumerate(found) if isinstance(one, Called) and one.turn == call.turn)
+                while last + 1 < len(found) and isinstance(found[last + 1], Returned):
+                    last += 1
+                found.insert(last + 1, run.returned(call.id))
+    return found
+
+
+def _run_of(call: Called, tools: list[ToolRun]) -> ToolRun | None:
+    """Remove and return the span of a call: that of its id, or else the first of its tool with its arguments."""
+    for run in tools:
+        is_same = run.tool == call.tool and run.arguments == call.arguments
+        if (run.id == call.id) if run.id is not None and call.id is not None else is_same:
+            tools.remove(run)
+            return run
+    return None
+
+
+def _answered(step: Returned, waiting: Sequence[tuple[Called, ToolRun | None]]) -> tuple[Called, ToolRun | None] | None:
+    for one in waiting:
+        if step.id is not None and one[0].id == step.id:
+            return one
+    for one in waiting:
+        if None in (step.id, one[0].id) and (step.tool is None or step.tool == one[0].tool):
+            return one
+    return None
+
+
+def _with_runs(steps: Sequence[Step], tools: Sequence[ToolRun]) -> list[Step]:
+    """Return steps, of which no message has a call, with those that the spans of tools tell of, by their times."""
+    found: list[tuple[datetime, int, Step]] = [(step.at or _EARLIEST, 0, step) for step in steps]
+    turn, until = 0, _EARLIEST
+    for run in tools:
+        began, ended = run.began_at or _EARLIEST, run.ended_at or run.began_at or _EARLIEST
+        if began >= until:  # others ran side by side
+            turn -= 1
+        until = max(until, ended)
+        found.append((began, 1, Called(tool=run.tool, arguments=run.arguments, turn=turn, id=run.id, at=run.began_at)))
+        if run.text is not None or run.failed:
+            found.append((ended, 2, run.returned(run.id)))
+    return [step for _, _, step in sorted(found, key=lambda one: one[:2])]
+
+
+def _settled(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps without the calls of the last turn that wait for their results."""
+    waiting: list[Called] = []
+    for step in steps:
+        if isinstance(step, Said):
+            waiting = []
+        elif isinstance(step, Called):
+            waiting.append(step)
+        else:
+            called = _answered(step, [(one, None) for one in waiting])
+            if called is not None:
+                waiting.remove(called[0])
+    last = {id(one) for one in waiting}
+    return [step for step in steps if id(step) not in last]

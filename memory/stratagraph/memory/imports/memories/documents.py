@@ -1,0 +1,155 @@
+"""Files of memories: JSON Lines, one JSON value, compressed, or Markdown notes in a folder."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+import orjson
+
+from stratagraph.memory.imports.memories.form import RefusedMemory
+from stratagraph.memory.imports.memories.format import Row
+from stratagraph.store.model.errors import InvalidInput
+
+MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
+MAX_VALUE = 64 * 2**20  # bytes, uncompressed, of a file that is one JSON value
+ENDINGS = (".json", ".jsonl", ".ndjson", ".af")  # of the files that are read in a directory, also with .gz
+NOTE_ENDINGS = (".md", ".markdown")
+SHOWN = 20  # rows by which a format is recognised
+_BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_CHUNK = 1 << 20  # bytes read at once
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The Markdown notes below a folder."""
+
+    folder: Path
+    files: tuple[Path, ...]
+
+
+def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
+    """Return the files and folders of notes that the paths name. Hidden files and folders are left out.
+
+    Raises InvalidInput for a path that does not exist, and for a directory without such files.
+    """
+    found: list[Path | Notes] = []
+    for path in paths:
+        if path.is_dir():
+            files = [file for file in sorted(path.rglob("*")) if file.is_file() and not _is_hidden(file, path)]
+            notes = tuple(file for file in files if _ends(file, NOTE_ENDINGS))
+            exports = [file for file in files if _ends(file, ENDINGS)]
+            if not notes and not exports:
+                raise InvalidInput(
+                    f"path: {path} has no file with the ending {', '.join((*ENDINGS, *NOTE_ENDINGS))}", path=["path"]
+                )
+            found += [*([Notes(path, notes)] if notes else []), *exports]
+        elif not path.exists():
+            raise InvalidInput(f"path: {path} does not exist", path=["path"])
+        elif _ends(path, NOTE_ENDINGS):
+            found.append(Notes(path.parent, (path,)))
+        else:
+            found.append(path)
+    return found
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def _ends(file: Path, endings: tuple[str, ...]) -> bool:
+    return file.name.lower().removesuffix(".gz").endswith(endings)
+
+
+class FileRows:
+    """The rows of a JSON file. Of JSON Lines, each is read when it is asked for; another file is held as a whole.
+
+    Raises InvalidInput if the file cannot be read, is neither, or is one JSON value of more than MAX_VALUE bytes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._value: Any = None
+        with opened(path) as file:
+            first = [_is_object(line) for _, line in islice(_lines(file), SHOWN)]
+        self._is_lines = first[:1] == [True] and len(first) > 1
+        if not self._is_lines:
+            try:
+                self._value = self._whole()
+            except orjson.JSONDecodeError as error:
+                if not any(first):
+                    raise InvalidInput(f"file: {path} is neither JSON nor JSON Lines ({error})") from error
+                self._is_lines = True
+
+    def __iter__(self) -> Iterator[Row | RefusedMemory]:
+        """Yield the lines of JSON Lines, the elements of a list, or the one value."""
+        if not self._is_lines:
+            if isinstance(self._value, list):
+                yield from (Row(f"item {number}", value) for number, value in enumerate(self._value, 1))
+            else:
+                yield Row("", self._value)
+            return
+        with opened(self._path) as file:
+            for number, line in _lines(file):
+                if line is None:
+                    yield RefusedMemory(place=f"line {number}", reason=f"is longer than {MAX_LINE} bytes; split it")
+                    continue
+                try:
+                    yield Row(f"line {number}", orjson.loads(line))
+                except orjson.JSONDecodeError as error:
+                    yield RefusedMemory(place=f"line {number}", reason=f"is not JSON ({error})")
+
+    def beginning(self) -> list[Any]:
+        """Return the values of the first rows."""
+        return [row.value for row in islice(self, SHOWN) if isinstance(row, Row)]
+
+    def _whole(self) -> Any:
+        with opened(self._path) as file:
+            content = file.read(MAX_VALUE + 1)
+        if len(content) > MAX_VALUE:
+            raise InvalidInput(
+                f"file: {self._path} is one JSON value of more than {MAX_VALUE} bytes; write one memory on each line"
+            )
+        return orjson.loads(content.removeprefix(_BOM))
+
+
+def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the lines that are not empty with their numbers, and None for one of more than MAX_LINE bytes."""
+    number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE and not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = file.readline(_CHUNK)  # the rest of the line is dropped
+            yield number, None
+        elif content := line.strip().removeprefix(_BOM).strip():
+            yield number, content
+
+
+def _is_object(line: bytes | None) -> bool:
+    try:
+        return line is None or isinstance(orjson.loads(line), dict)  # one that is too long is refused when it is read
+    except orjson.JSONDecodeError:
+        return False
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, uncompressed. Raises InvalidInput if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            if file.peek(len(_GZIP)).startswith(_GZIP):
+                with gzip.open(file) as unpacked:
+                    yield cast(IO[bytes], unpacked)
+            else:
+                yield file
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"file: {path} cannot be read: {reason}", path=["file"]) from error

@@ -1,0 +1,37 @@
+"""All formats of memories in files, and which of them a file has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stratagraph.memory.imports.memories.format import MemoryFormat
+from stratagraph.memory.imports.memories.graphiti import GRAPHITI
+from stratagraph.memory.imports.memories.langgraph_store import LANGGRAPH_STORE
+from stratagraph.memory.imports.memories.letta import LETTA
+from stratagraph.memory.imports.memories.mem0 import MEM0
+from stratagraph.memory.imports.memories.server_memory import SERVER_MEMORY
+from stratagraph.store.model.errors import InvalidInput
+
+FORMATS: tuple[MemoryFormat, ...] = (LETTA, SERVER_MEMORY, GRAPHITI, LANGGRAPH_STORE, MEM0)  # the first that fits
+NOTES = "notes"  # what `--as` calls Markdown notes, which are told by their ending
+
+
+def format_of(rows: Sequence[Any], named: str | None = None) -> MemoryFormat:
+    """Return the format of a file with these first rows; `named` is the one that the user says it has.
+
+    Raises InvalidInput, which names the nearest format and the first difference from it.
+    """
+    candidates = [one for one in FORMATS if named in (None, one.key)]
+    if not candidates:
+        keys = ", ".join((*(one.key for one in FORMATS), NOTES))
+        raise InvalidInput(f"--as: {str(named)[:40]!r} is not a format; use one of {keys}", path=["--as"])
+    found = [(one, one.difference(rows)) for one in candidates]
+    fitting = next((one for one, difference in found if difference is None), None)
+    if fitting is not None:
+        return fitting
+    nearest, difference = max(
+        ((one, difference) for one, difference in found if difference is not None), key=lambda pair: pair[1].share
+    )
+    fits = "is not of this format" if named is not None else f"fits no known format; the nearest is {nearest.name}"
+    raise InvalidInput(f"{fits}, but {difference.what}" if named is None else f"{fits}: {difference.what}")

@@ -1,0 +1,283 @@
+"""Import of the memories of other systems from files and folders.
+
+A memory is recognised by its id in its system. One that was changed there since it was imported takes the place of what
+it was; one that was deleted there stays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+from uuid import UUID
+
+from stratagraph.memory.capture.request import CaptureRequest, ImportedItem, Retention
+from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.imports.fields import Reading
+from stratagraph.memory.imports.memories.documents import FileRows, Notes, find_sources
+from stratagraph.memory.imports.memories.form import Happening, Named, RefusedMemory, Remembered, Statement
+from stratagraph.memory.imports.memories.format import Found
+from stratagraph.memory.imports.memories.known import NOTES, format_of
+from stratagraph.memory.imports.memories.notes import SYSTEM as NOTES_SYSTEM
+from stratagraph.memory.imports.memories.notes import read_notes
+from stratagraph.memory.imports.memories.requests import MemorySource, changed_at, fingerprint, said_by, said_in
+from stratagraph.memory.imports.memories.summary import MemorySummary
+from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, Refused
+from stratagraph.memory.imports.storing import Change, Item, store_items
+from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import Trust
+
+BATCH = 200  # memories in one transaction
+BOUNDED = 40  # facts with a validity about one subject in one transaction; each is compared with those before it
+_CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
+ATTEMPTS = 5  # to store memories that other imports store at the same time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryImport:
+    """What the user asks for: the files, the format where it is named, and how the memories are stored.
+
+    `zone` is that of times without an offset; None refuses them. With `dry_run`, each transaction is rolled back.
+    """
+
+    paths: tuple[Path, ...]
+    named: str | None = None
+    scope: str | None = None
+    zone: tzinfo | None = None
+    retention: Retention = IMPORT_RETENTION
+    restore_erased: bool = False
+    dry_run: bool = False
+
+
+async def import_memories(
+    capture: Capture, trust: Trust, wanted: MemoryImport, *, advance: Advance = lambda _: None
+) -> MemorySummary:
+    """Capture the memories of all files, BATCH per transaction.
+
+    A part that is malformed is listed in the summary, and so is a file that has no known format; all others are stored.
+    May be stopped at any time and run again; memories that are stored are not stored twice. Raises InvalidInput for a
+    path that does not exist.
+    """
+    files = find_sources(wanted.paths)
+    summary = MemorySummary(source=", ".join(path.name for path in wanted.paths), dry_run=wanted.dry_run)
+    run = _Run(capture, trust, wanted, summary, advance)
+    for file in files:
+        await run.add_file(file)
+    return summary
+
+
+@dataclass(slots=True, kw_only=True)
+class _Read:
+    """A memory that was read, and what is stored of it.
+
+    `record` is what its latest version became, None if none is stored; `is_same` is whether that says the same.
+    `version` is the number of the next one. `known` is the record, where the memory differs from it.
+    """
+
+    name: str
+    memory: Remembered
+    source: MemorySource
+    version: int = 0
+    record: UUID | None = None
+    is_same: bool = False
+    known: MemoryRecord | None = None
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of an import. `pending` are the memories of the next batch."""
+
+    capture: Capture
+    trust: Trust
+    wanted: MemoryImport
+    summary: MemorySummary
+    advance: Advance
+    pending: list[_Read] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    bounded: Counter[tuple[str, str]] = field(default_factory=Counter)
+    previewed: set[str] = field(default_factory=set)
+
+    async def add_file(self, file: Path | Notes) -> None:
+        """Store the memories of a file or of a folder of notes."""
+        name = file.folder.name if isinstance(file, Notes) else file.name
+        reading = Reading(zone=self.wanted.zone)
+        try:
+            format_name, system, found = self._opened(file, reading)
+            self.summary.count_format(format_name)
+            source = MemorySource(system=system, file=name, scope=self.wanted.scope, retention=self.wanted.retention)
+            for number, one in enumerate(found, 1):
+                self.summary.items += 1
+                if isinstance(one, RefusedMemory):
+                    self.summary.refused.append(Refused(f"{name} {one.place}".strip(), one.reason))
+                    self.advance(1)
+                else:
+                    await self._add(_Read(name=f"{name} {one.place or number}", memory=one, source=source))
+        except InvalidInput as error:
+            self.summary.refused.append(Refused(name, error.message.removeprefix("file: ")))
+        await self._store()
+        for reason, times in reading.skipped.items():
+            self.summary.skip(reason, times)
+        self.summary.count_unread(reading.unread)
+
+    def _opened(self, file: Path | Notes, reading: Reading) -> tuple[str, str, Iterator[Found]]:
+        """Return the name of the file's format, its system, and its memories."""
+        if isinstance(file, Notes):
+            if self.wanted.named not in (None, NOTES):
+                raise InvalidInput(f"are Markdown notes, not of the format {self.wanted.named}")
+            return "Markdown notes", NOTES_SYSTEM, read_notes(file, reading)
+        rows = FileRows(file)
+        format_ = format_of(rows.beginning(), self.wanted.named)
+        return format_.name, format_.system, iter(format_.read(rows, reading))
+
+    async def _add(self, read: _Read) -> None:
+        """Add a memory to the batch, after storing the batch if it is full or has a version of the same memory."""
+        key = read.source.key(read.memory, 0)
+        slot = _bounded_slot(read.memory)
+        if len(self.pending) >= BATCH or key in self.keys or (slot is not None and self.bounded[slot] >= BOUNDED):
+            await self._store()
+        self.pending.append(read)
+        self.keys.add(key)
+        if slot is not None:
+            self.bounded[slot] += 1
+
+    async def _store(self) -> None:
+        """Store the batch: first the memories that were changed, then the new ones.
+
+        So a new memory that says what a changed one said before is a fact of its own. Changed memories of which one
+        says what another one said are stored one by one, for the same reason.
+        """
+        reads = self.pending
+        self.pending, self.keys, self.bounded = [], set(), Counter()
+        await self._look_up(reads)
+        changed: list[_Read] = []
+        new: list[_Read] = []
+        for read in reads:
+            if read.is_same or self._is_previewed(read):
+                self.summary.replayed += 1
+            elif read.record is None:
+                new.append(read)
+            else:
+                read.known = await self.capture.stored_record(self.trust, read.record)
+                if read.known is not None and _is_older(read.memory, read.known):
+                    self.summary.skip("memories that are older than what is known of them")
+                else:
+                    changed.append(read)
+        said = {said_by(read.memory) for read in changed}
+        together = [read for read in changed if read.known is None or said_in(read.known.payload or {}) not in said]
+        await self._store_reads(together)
+        await self._store_reads(new)
+        for read in changed:
+            if read not in together:
+                await self._store_reads([read])
+        if reads:
+            self.advance(len(reads))
+
+    async def _store_reads(self, reads: Sequence[_Read]) -> None:
+        """Store memories in one transaction; look them up again where another import stores them at the same time."""
+        left = list(reads)
+        for _ in range(ATTEMPTS):
+            items = await self._items(left)
+            refused = len(self.summary.refused)
+            raced = await store_items(
+                self.capture,
+                self.trust,
+                items,
+                self.summary,
+                restore_erased=self.wanted.restore_erased,
+                dry_run=self.wanted.dry_run,
+            )
+            names = {item.name for item in raced} | {one.item for one in self.summary.refused[refused:]}
+            self.summary.changed += sum(read.record is not None and read.name not in names for read in left)
+            names = {item.name for item in raced}
+            left = [read for read in left if read.name in names]
+            if not left:
+                return
+            await self._look_up(left)
+            self.summary.replayed += sum(read.is_same for read in left)
+            left = [read for read in left if not read.is_same]
+        self.summary.refused += [Refused(read.name, "another import stores it; run this again") for read in left]
+
+    async def _items(self, reads: Sequence[_Read]) -> list[Item]:
+        """Return what is to be stored of memories that were looked up. A changed event is stored beside the known."""
+        leaving = {read.source.ref(read.memory.id) for read in reads if read.record is not None}
+        items = []
+        for read in reads:
+            if read.record is None:
+                items.append(Item(read.name, [self._request(read)]))
+            elif isinstance(read.memory, Happening):
+                items.append(Item(read.name, [self._request(read)], Change.EDITED))
+            else:
+                items.append(Item(read.name, [self._request(read, await self._replaced(read, leaving))]))
+        return items
+
+    def _is_previewed(self, read: _Read) -> bool:
+        """Return whether a dry run has counted the memory already, which it does not find stored."""
+        if not self.wanted.dry_run:
+            return False
+        key = f"{read.source.key(read.memory, 0)} {fingerprint(read.memory)}"
+        is_known = key in self.previewed
+        self.previewed.add(key)
+        return is_known
+
+    def _request(self, read: _Read, replaces: Sequence[UUID] = ()) -> CaptureRequest:
+        return read.source.request(read.memory, read.version, replaces)
+
+    async def _look_up(self, reads: Iterable[_Read]) -> None:
+        """Find the latest stored version of each memory."""
+        left = list(reads)
+        for read in left:
+            read.version, read.record, read.is_same = 0, None, False
+        while left:
+            by_key = {read.source.key(read.memory, read.version): read for read in left}
+            items = {key: ImportedItem(fingerprint=fingerprint(read.memory)) for key, read in by_key.items()}
+            found = await self.capture.earlier(self.trust, items)
+            left = []
+            for key, earlier in found.items():
+                read = by_key[key]
+                read.record, read.is_same = earlier.record, earlier.is_same
+                read.version += 1
+                left.append(read)
+
+    async def _replaced(self, read: _Read, leaving: set[str]) -> list[UUID]:
+        """Return the fact whose place a changed statement takes: none where another memory still says it."""
+        known = await self.capture.stored_record(self.trust, read.record) if read.record is not None else None
+        if not isinstance(read.memory, Statement) or known is None or known.state not in _CURRENT:
+            return []
+        sources = (known.provenance or {}).get("sources") or ()
+        refs = {source["ref"] for source in sources if source.get("kind") == "observation"}
+        for ref in refs - leaving:
+            if await self._is_said(ref, read.source, known.id):
+                self.summary.skip("changed memories whose earlier text another one still says")
+                return []
+        return [known.id]
+
+    async def _is_said(self, ref: str, source: MemorySource, record: UUID) -> bool:
+        """Return whether the memory of a source still is this record; another source than a memory always is."""
+        prefix = f"{source.system}:"
+        if not ref.startswith(prefix):
+            return True
+        other = _Read(name=ref, memory=_named_statement(ref.removeprefix(prefix)), source=source)
+        await self._look_up([other])
+        return other.record is None or other.record == record
+
+
+def _named_statement(id_: str) -> Statement:
+    """Return a statement that has only an id, by which the stored one is looked up."""
+    return Statement(id=id_, subject=Named(name=id_), predicate="memory", value="")
+
+
+def _bounded_slot(memory: Remembered) -> tuple[str, str] | None:
+    if not isinstance(memory, Statement) or (memory.start is None and memory.end is None):
+        return None
+    return normalised_name(memory.subject.name), memory.predicate.casefold()
+
+
+def _is_older(memory: Remembered, known: MemoryRecord) -> bool:
+    """Return whether the stored version of a memory was changed later than this one, by the times of its system."""
+    own, stored = memory.changed_at or memory.at, changed_at(known.payload or {})
+    return own is not None and stored is not None and own < stored

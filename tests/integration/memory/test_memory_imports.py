@@ -1,0 +1,377 @@
+"""Imports of memories of other systems: what held there holds here, and is stored once, however often it is run."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fix_memory import NOON, Memory, fresh_database, memory_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stratagraph.memory.erase.request import Erase
+from stratagraph.memory.imports.memories.run import MemoryImport, import_memories
+from stratagraph.memory.imports.memories.summary import MemorySummary
+from stratagraph.memory.records.listing import RecordFilter
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.postgres.database import Database
+
+SAMPLES = Path(__file__).parents[2] / "data" / "memories"
+ALL_STATES = [RecordState.ACTIVE, RecordState.CONTESTED, RecordState.SUPERSEDED, RecordState.RETRACTED]
+LINKS = (
+    "SELECT e.source, e.target FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate"
+    " WHERE p.name = :name AND e.ended_at IS NULL"
+)
+Fact = tuple[str, str, Any, str | None, str | None]
+
+
+@asynccontextmanager
+async def empty(postgres_url: str, template_database: str) -> AsyncIterator[Memory]:
+    with fresh_database(postgres_url, template_database) as url:
+        async with Database(url) as database:
+            yield memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
+
+
+async def imported(memory: Memory, *paths: Path, **options: Any) -> MemorySummary:
+    memory.clock.forward(timedelta(seconds=1))
+    return await import_memories(memory.capture, memory.trust, MemoryImport(paths=paths, **options))
+
+
+async def listed(memory: Memory, type_: MemoryType, states: list[RecordState] | None = None) -> list[MemoryRecord]:
+    found: list[MemoryRecord] = []
+    after = None
+    while True:
+        wanted = RecordFilter(types=[type_], states=states or ALL_STATES)
+        page = await memory.lookup.records(memory.trust, wanted, first=100, after=after)
+        found += page.records
+        after = page.end_cursor
+        if not page.has_next:
+            return found
+
+
+async def facts(memory: Memory, *states: RecordState) -> Counter[Fact]:
+    """The facts in these states, active ones by default: subject, predicate, object, and the validity as stated."""
+    found = await listed(memory, MemoryType.SEMANTIC, list(states) or [RecordState.ACTIVE])
+    return Counter(fact_of(record.payload or {}) for record in found)
+
+
+def fact_of(payload: dict[str, Any]) -> Fact:
+    validity = payload["validity"]
+    value = json.dumps(payload["object"]) if isinstance(payload["object"], list | dict) else payload["object"]
+    return payload["subject"], payload["predicate"], value, validity.get("start"), validity.get("end")
+
+
+async def everything(memory: Memory) -> Any:
+    """What is stored, to be compared with what is stored later."""
+    counts = [
+        "SELECT count(*) AS count FROM record",
+        "SELECT count(*) AS count FROM relation",
+        "SELECT count(*) AS count FROM candidate",
+        "SELECT count(*) AS count FROM audit",
+        "SELECT count(*) AS count FROM sync_log",
+        "SELECT count(*) AS count FROM entity_term",
+        "SELECT count(*) AS count FROM record_history",
+    ]
+    return [(await memory.rows(count))[0]["count"] for count in counts]
+
+
+def written(path: Path, value: Any, name: str = "memories.json") -> Path:
+    file = path / name
+    file.write_text(json.dumps(value))
+    return file
+
+
+async def test_every_sample_is_stored_once_and_a_dry_run_says_what_comes(memory: Memory) -> None:
+    before = await everything(memory)
+    dry = await imported(memory, SAMPLES, dry_run=True)
+    assert await everything(memory) == before
+    first = await imported(memory, SAMPLES)
+    assert (dry.items, dry.captured, dry.records, dry.unread) == (
+        first.items,
+        first.captured,
+        first.records,
+        first.unread,
+    )
+    assert (first.refused, first.replayed) == ([], 0)
+    stored = await everything(memory)
+    again = await imported(memory, SAMPLES)
+    assert (again.captured, again.replayed, again.changed) == (0, first.items, 0)
+    assert await everything(memory) == stored
+
+
+# Facts of a small world: each has a validity, and the ends are people and places with types.
+NAMES = ["Aino Berg", "Bram Cole", "Chloe Dunn", "Dario Egan"]
+PREDICATES = ["WORKS_AT", "KNOWS", "VISITED"]
+DAYS = st.integers(0, 300)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> list[tuple[int, str, int, int | None, int | None, int | None]]:
+    """Edges as (subject, predicate, object, day from which, day until which it held, day on which it expired)."""
+    edges = []
+    for _ in range(draw(st.integers(1, 8))):
+        source, target = draw(st.permutations(range(len(NAMES))))[:2]
+        start = draw(st.none() | DAYS)
+        end, expired = (
+            None if days is None else (start or 0) + 1 + days
+            for days in draw(st.tuples(st.none() | DAYS, st.none() | DAYS))
+        )
+        edges.append((source, draw(st.sampled_from(PREDICATES)), target, start, end, expired))
+    return edges
+
+
+def day(number: int | None) -> str | None:
+    return (
+        None
+        if number is None
+        else (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    )
+
+
+def graph_of(edges: list[Any]) -> dict[str, Any]:
+    nodes = [
+        {"uuid": f"n{place}", "name": name, "group_id": "g", "labels": ["Entity", "Person"], "summary": ""}
+        for place, name in enumerate(NAMES)
+    ]
+    return {
+        "nodes": nodes,
+        "edges": [
+            {
+                "uuid": f"e{number}",
+                "group_id": "g",
+                "source_node_uuid": f"n{source}",
+                "target_node_uuid": f"n{target}",
+                "created_at": "2024-12-01T00:00:00Z",
+                "name": predicate,
+                "fact": f"{NAMES[source]} {predicate} {NAMES[target]}",
+                "episodes": [],
+                "valid_at": day(start),
+                "invalid_at": day(end),
+                "expired_at": day(expired),
+            }
+            for number, (source, predicate, target, start, end, expired) in enumerate(edges)
+        ],
+    }
+
+
+def exported_rows(graph: dict[str, Any]) -> list[dict[str, Any]]:
+    """The graph as rows of an export of Neo4j."""
+    rows: list[dict[str, Any]] = [
+        {"type": "node", "id": one["uuid"], "labels": one["labels"], "properties": {**one, "labels": None}}
+        for one in graph["nodes"]
+    ]
+    for edge in graph["edges"]:
+        ends = {
+            name: {"id": "0", "properties": {"uuid": edge[f"{own}_node_uuid"]}}
+            for name, own in (("start", "source"), ("end", "target"))
+        }
+        own = {name: value for name, value in edge.items() if not name.endswith("_node_uuid")}
+        rows.append({"type": "relationship", "id": edge["uuid"], "label": "RELATES_TO", "properties": own, **ends})
+    return rows
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(edges=worlds(), half=st.integers(0, 8))
+async def test_a_graph_comes_back_with_its_entities_facts_and_validity_from_either_form(
+    postgres_url: str, template_database: str, tmp_path: Path, edges: list[Any], half: int
+) -> None:
+    graph = graph_of(edges)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(json.dumps(row) for row in exported_rows(graph)))
+    expected = {
+        (NAMES[s], p.lower(), NAMES[o], day(start), day(expired if end is None else end))
+        for s, p, o, start, end, expired in edges
+    }
+    async with empty(postgres_url, template_database) as memory:
+        summary = await imported(memory, written(tmp_path, {**graph, "edges": graph["edges"][:half]}))
+        assert summary.refused == []
+        await imported(memory, written(tmp_path, graph))
+        assert await facts(memory, *ALL_STATES) == dict.fromkeys(expected, 1)
+        people = await listed(memory, MemoryType.ENTITY)
+        assert sorted((one.payload or {})["canonical_name"] for one in people) == NAMES
+        assert {(one.payload or {})["primary_type"] for one in people} == {"Person"}
+        stored = await everything(memory)
+        again = await imported(memory, rows)
+        assert (again.captured, again.refused, again.changed) == (0, [], 0)
+        assert await everything(memory) == stored
+
+
+TEXTS = ["likes plums", "plays the oboe", "sleeps late", "has a red boat", "reads atlases"]
+VERSIONS = st.dictionaries(
+    st.integers(0, 5), st.tuples(st.sampled_from(["ann", "ben"]), st.sampled_from(TEXTS)), min_size=1, max_size=6
+)
+
+
+def mem0_file(path: Path, memories: dict[int, tuple[str, str]], name: str = "mem0.json") -> Path:
+    results = [{"id": f"m{id_}", "memory": text, "user_id": user} for id_, (user, text) in memories.items()]
+    return written(path, {"results": results}, name)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(versions=st.lists(VERSIONS, min_size=1, max_size=4))
+async def test_memories_that_change_take_the_place_of_what_they_were_and_deleted_ones_stay(
+    postgres_url: str, template_database: str, tmp_path: Path, versions: list[dict[int, tuple[str, str]]]
+) -> None:
+    """The facts of each user are those of the latest version of each memory, however often files are imported."""
+    latest: dict[int, tuple[str, str]] = {}
+    async with empty(postgres_url, template_database) as memory:
+        for version in versions:
+            changed = sum(id_ in latest and latest[id_] != said for id_, said in version.items())
+            latest |= version
+            summary = await imported(memory, mem0_file(tmp_path, version))
+            assert (summary.refused, summary.changed) == ([], changed)
+            current = {(user, "memory", text, None, None) for user, text in latest.values()}
+            assert await facts(memory) == dict.fromkeys(current, 1)
+            stored = await everything(memory)
+            again = await imported(memory, mem0_file(tmp_path, version))
+            assert (again.captured, again.replayed) == (0, len(version))
+            assert await everything(memory) == stored
+
+
+async def test_a_changed_memory_supersedes_what_it_was_and_keeps_it_as_history(memory: Memory, tmp_path: Path) -> None:
+    await imported(memory, mem0_file(tmp_path, {1: ("ann", "lives in Oslo")}))
+    summary = await imported(memory, mem0_file(tmp_path, {1: ("ann", "lives in Bergen")}))
+    assert (summary.changed, summary.superseded) == (1, 1)
+    (old,) = await listed(memory, MemoryType.SEMANTIC, [RecordState.SUPERSEDED])
+    (new,) = await listed(memory, MemoryType.SEMANTIC, [RecordState.ACTIVE])
+    assert old.payload is not None
+    assert new.payload is not None
+    assert (old.payload["object"], new.payload["object"]) == ("lives in Oslo", "lives in Bergen")
+    assert old.payload["revision"]["superseded_by"] == str(new.id)
+    assert new.payload["revision"]["supersedes"] == str(old.id)
+    links = await memory.rows(LINKS, name="supersedes")
+    assert [(row["source"], row["target"]) for row in links] == [(new.id, old.id)]
+
+
+async def test_an_older_file_does_not_take_back_what_a_newer_one_said(memory: Memory, tmp_path: Path) -> None:
+    def file(text: str, changed: str) -> Path:
+        return written(tmp_path, [{"id": "1", "memory": text, "user_id": "ann", "updated_at": changed}])
+
+    await imported(memory, file("lives in Bergen", "2025-05-01T00:00:00Z"))
+    summary = await imported(memory, file("lives in Oslo", "2025-01-01T00:00:00Z"))
+    assert summary.skipped == {"memories that are older than what is known of them": 1}
+    assert list(await facts(memory, *ALL_STATES)) == [("ann", "memory", "lives in Bergen", None, None)]
+
+
+async def test_two_users_of_one_file_stay_apart_in_answers(memory: Memory, tmp_path: Path) -> None:
+    said = {1: ("ann", "is allergic to walnuts"), 2: ("ben", "is allergic to mussels"), 3: ("ann", "sings alto")}
+    await imported(memory, mem0_file(tmp_path, said))
+    for user, food in (("ann", "walnuts"), ("ben", "mussels")):
+        request = RetrieveRequest(task_descriptor=f"what is {user} allergic to?")
+        answer = await memory.retrieve.retrieve(memory.trust, request)
+        best = answer.nodes[0].record
+        assert best.text is not None
+        assert food in best.text
+        assert {"mem0", f"user:{user}"} <= set(best.tags)
+    people = await listed(memory, MemoryType.ENTITY)
+    identifiers = {entry["value"] for one in people for entry in (one.payload or {})["identifiers"]}
+    assert identifiers == {"user:ann", "user:ben"}
+
+
+async def test_nodes_of_one_name_and_a_user_called_like_an_agent_are_different_entities(
+    memory: Memory, tmp_path: Path
+) -> None:
+    graph = graph_of([(0, "KNOWS", 1, None, None, None), (2, "KNOWS", 3, None, None, None)])
+    for node in graph["nodes"]:
+        node["name"] = {"n0": "Sam", "n2": "Sam", "n1": "Kit", "n3": "Lou"}[node["uuid"]]
+    await imported(memory, written(tmp_path, graph))
+    results = [
+        {"id": "1", "memory": "hums while working", "user_id": "echo"},
+        {"id": "2", "memory": "answers in rhyme", "agent_id": "echo"},
+    ]
+    await imported(memory, written(tmp_path, {"results": results}))
+    subjects = await memory.rows(LINKS, name="subject_entity")
+    assert len({row["target"] for row in subjects}) == 4
+
+
+async def test_the_episodes_of_a_fact_are_its_sources(memory: Memory) -> None:
+    await imported(memory, SAMPLES / "graphiti.json")
+    derived = await memory.rows(LINKS, name="derived_semantic")
+    assert len(derived) == 2
+
+
+async def test_notes_that_are_edited_supersede_their_sections_and_others_stay(memory: Memory, tmp_path: Path) -> None:
+    note = tmp_path / "Ferry.md"
+    note.write_text("---\nstatus: planned\n---\nLeaves at eight.\n\n## Crew\nThree people.\n")
+    await imported(memory, tmp_path)
+    note.write_text("---\nstatus: running\n---\nLeaves at nine.\n\n## Crew\nThree people.\n")
+    summary = await imported(memory, tmp_path)
+    assert (summary.changed, summary.superseded) == (2, 2)
+    assert set(await facts(memory)) == {
+        ("Ferry", "status", "running", None, None),
+        ("Ferry", "note", "Leaves at nine.", None, None),
+        ("Ferry", "note", "Crew: Three people.", None, None),
+    }
+
+
+async def test_what_is_refused_is_listed_with_its_place_and_the_rest_is_stored(memory: Memory, tmp_path: Path) -> None:
+    later = (NOON + timedelta(days=400)).isoformat()
+    results = [
+        {"id": "1", "memory": "sings", "user_id": "ann"},
+        {"id": "2", "memory": 7, "user_id": "ann"},
+        {"id": "3", "memory": "dances", "user_id": "ann", "created_at": later},
+        "no memory",
+    ]
+    (tmp_path / "b.json").write_text('{"some": "thing"}')
+    summary = await imported(memory, written(tmp_path, {"results": results}, "a.json"), tmp_path / "b.json")
+    reasons = {one.item: one.reason for one in summary.refused}
+    assert set(reasons) == {"a.json results.1", "a.json results.2", "a.json results.3", "b.json"}
+    assert "must be a string" in reasons["a.json results.1"]
+    assert "timestamp" in reasons["a.json results.2"]
+    assert "fits no known format" in reasons["b.json"]
+    assert list(await facts(memory)) == [("ann", "memory", "sings", None, None)]
+
+
+async def test_a_long_history_of_one_user_is_stored_in_several_transactions(memory: Memory, tmp_path: Path) -> None:
+    entries = [
+        {
+            "memory_id": f"m{number}",
+            "event": event,
+            "new_memory": f"counted {number} geese" if event == "ADD" else None,
+            "created_at": f"2024-01-0{1 + (event != 'ADD')}T00:00:00Z",
+            "user_id": "ann",
+        }
+        for number in range(120)
+        for event in ("ADD", "DELETE")
+    ]
+    summary = await imported(memory, written(tmp_path, entries))
+    assert (summary.refused, summary.records["semantic"]) == ([], 120)
+
+
+async def test_an_erased_memory_is_not_imported_again_unless_it_is_restored(memory: Memory, tmp_path: Path) -> None:
+    file = mem0_file(tmp_path, {1: ("ann", "sings"), 2: ("ann", "dances")})
+    await imported(memory, file)
+    sings = next(one for one in await listed(memory, MemoryType.SEMANTIC) if one.name and "sings" in one.name)
+    await memory.erasure.erase(memory.trust, Erase(record_id=sings.id, rationale="ticket 4711"))
+    assert (await imported(memory, file)).erased == 1
+    assert list(await facts(memory)) == [("ann", "memory", "dances", None, None)]
+    restored = await imported(memory, file, restore_erased=True)
+    assert restored.captured == 1
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in SAMPLES.iterdir() if file.is_file()))
+async def test_damaged_files_are_stored_as_far_as_they_can_be_and_the_rest_is_refused(
+    memory: Memory, tmp_path: Path, name: str
+) -> None:
+    chance = random.Random(name)
+    text = (SAMPLES / name).read_text()
+    for _ in range(12):
+        words = [place for place, letter in enumerate(text) if letter in '":,[]{}']
+        place = chance.choice(words)
+        cut = chance.choice(["", '"', "null", "[", "0", '"\\u0000"', '{"a": 1}'])
+        file = tmp_path / name
+        file.write_text(text[:place] + cut + text[place + chance.randrange(3) :])
+        summary = await imported(memory, file)
+        assert all(one.reason.strip() and "reference" not in one.reason for one in summary.refused)
