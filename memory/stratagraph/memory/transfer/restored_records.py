@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from stratagraph.memory.requests.retrying import retried
@@ -22,7 +23,7 @@ from stratagraph.store.records.entities import lock_names
 from stratagraph.store.records.erased_sources import restore_sources
 from stratagraph.store.records.facts import lock_known_slots
 from stratagraph.store.transfer.checking import check_record
-from stratagraph.store.transfer.known import Known, find_known
+from stratagraph.store.transfer.known import Known, find_known, stored_ids
 from stratagraph.store.transfer.restorable import Restorable
 from stratagraph.store.transfer.restoring import (
     delete_tombstones,
@@ -38,6 +39,7 @@ _Numbered = tuple[int, Restorable]
 async def restore_batch(session: ImportSession, lines: Sequence[tuple[int, RecordLine]]) -> None:
     """Store the records of some lines, but for those that are stored already or are refused, and report on all."""
     records = await _restorable(session, lines)
+    await _find_words(session, records)
     try:
         await _store(session, records)
     except (ConditionsOverlap, KeyCollision, StatementFailed) as error:
@@ -77,8 +79,7 @@ async def _restorable(session: ImportSession, lines: Sequence[tuple[int, RecordL
                 tenant,
                 line,
                 scope=scopes.get(line.scope, 0),  # a dry run creates none, and nothing contradicts what is in a new one
-                terms=words_of(tenant.index_key, line, line.content),
-                past_terms=tuple(words_of(tenant.index_key, line, past.content) for past in line.history),
+                words=partial(words_of, tenant.index_key),
             )
         except InvalidInput as error:
             report.refuse(number, "record", line.id, error.message)
@@ -92,6 +93,17 @@ async def _restorable(session: ImportSession, lines: Sequence[tuple[int, RecordL
         seen.add(line.id)
         found.append((number, one))
     return found
+
+
+async def _find_words(session: ImportSession, records: Sequence[_Numbered]) -> None:
+    """Compute the terms of records that are not stored yet, before anything is locked for them."""
+    if session.is_dry_run or not records:
+        return
+    async with session.database.reading(session.writer.bounds) as connection:
+        known = await stored_ids(connection, session.writer.tenant, [one.id for _, one in records])
+    for _, one in records:
+        if one.id not in known:
+            _ = (one.terms, one.past_terms)
 
 
 async def _store(session: ImportSession, records: Sequence[_Numbered]) -> None:

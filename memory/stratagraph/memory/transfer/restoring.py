@@ -81,6 +81,7 @@ class RecordImport:
             file=file,
             report=RestorationReport(file=path.name, is_dry_run=dry_run, lines=totals.counts.total()),
             restore_erased=restore_erased,
+            counts=totals.counts,
         )
         if new_ids:
             session.new_ids = NewIds(caller.tenant, totals.ids.values())
