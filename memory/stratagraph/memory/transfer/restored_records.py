@@ -149,9 +149,10 @@ async def _written(session: ImportSession, records: Sequence[_Numbered]) -> list
         changes = await restore_records(connection, tenant, new, logs=known.logs)
         await restore_artifact_references(connection, tenant, [one.line for one in new])
         await append_changes(connection, tenant, changes)
-        restored = [one.id for one in new if one.id in known.tombstones]
+        stored = [one for one, verdict in zip(every, verdicts, strict=True) if verdict.reason is None]
+        restored = [one.id for one in stored if one.id in known.tombstones] if session.restore_erased else []
     if restored:
-        # A tombstone beside its record does no harm if this is interrupted: the next run deletes it.
+        # If this is interrupted, a tombstone stays beside its record, where it does no harm until the next run.
         async with session.database.background(Role.ERASE, tenant=tenant.id) as connection:
             await delete_tombstones(connection, tenant, restored)
     return verdicts

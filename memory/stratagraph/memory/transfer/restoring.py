@@ -85,7 +85,9 @@ class RecordImport:
         )
         if new_ids:
             session.new_ids = NewIds(caller.tenant, totals.ids.values())
-        session.ids = totals.ids["record"] if needs_ids else None
+        if dry_run:
+            ids = totals.ids["record"]
+            session.ids = ids if session.new_ids is None else ids.mapped(session.new_ids.of)
         await _restore_predicates(session)
         await self._restore_artifacts(session, trust)
         for records in session.records():
