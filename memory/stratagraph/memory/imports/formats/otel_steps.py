@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from stratagraph.memory.imports.conversation import Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.envelope import outcome_of
 from stratagraph.memory.imports.formats.otel_attributes import Kind, ToolRun, kind_of, read_messages, read_tool
 from stratagraph.memory.imports.formats.otel_messages import json_of, read_message
 from stratagraph.memory.imports.formats.otel_spans import Span
+from stratagraph.memory.imports.formats.parts import canonical
 from stratagraph.store.model.errors import InvalidInput
 
 IDS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")
@@ -214,7 +213,7 @@ def _key(step: Step) -> bytes:
         said = ["returned", json_of(step.text)]
     else:
         said = ["said", step.role, step.text.strip(), [one.uri or one.media_type for one in step.attachments]]
-    return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+    return hashlib.sha256(canonical(said)).digest()
 
 
 def _mark(message: Any) -> bytes:
@@ -222,7 +221,7 @@ def _mark(message: Any) -> bytes:
     value = json_of(message)
     if isinstance(value, dict):
         value = {name: one for name, one in value.items() if name not in ("finish_reason", "index")}
-    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+    return hashlib.sha256(canonical(value)).digest()
 
 
 def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool, has_ended: bool) -> list[Step]:
