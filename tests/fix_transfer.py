@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,15 @@ from fix_memory import Memory, fresh_database, memory_of
 from obstore.store import MemoryStore
 
 from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.memory.transfer.exports import ExportRequest, Exports
 from stratagraph.memory.transfer.restoration_report import RestorationReport
 from stratagraph.memory.transfer.restoring import RecordImport
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.model.exported import EndLine, HeaderLine, Line, line_bytes
+from stratagraph.store.model.exported import EndLine, line_bytes
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.transfer.exporting import FIRST, ExportReader, Key, pages
 
 
 @dataclass(slots=True)
@@ -32,41 +32,20 @@ class Transfer:
     """Exports of memories into files of a folder, and imports of them."""
 
     folder: Path
+    stores: dict[int, Artifacts] = field(default_factory=dict)
 
-    async def lines(self, memory: Memory) -> list[Line]:
-        """Return the lines of an export of everything that the memory's default caller may read, without the end."""
-        caller = await memory.directory.resolve(memory.trust)
-        lines: list[Line] = [HeaderLine()]
-        async with memory.database.reading(caller.bounds) as connection:
-            reader = ExportReader(connection, memory.directory, caller)
-            lines += await reader.predicates()
-            lines += await reader.artifacts(b"")
-            after, keys = FIRST, list[Key]()
-            while found := await reader.keys(after):
-                keys += found
-                after = found[-1].id
-            for page in pages(keys):
-                for line, rest in await reader.records(page):
-                    lines.append(line)
-                    left = rest
-                    while left is not None:
-                        part, left = await reader.rest(left)
-                        lines += [part] if part is not None else []
-            after = FIRST
-            while sources := await reader.sources(after):
-                for relations, lighter in await reader.relations(sources):
-                    lines += relations
-                    assert lighter is None
-                after = sources[-1]
-            after = FIRST
-            while tombstones := await reader.tombstones(after):
-                lines += tombstones
-                after = tombstones[-1].id
-        return lines
+    def artifacts(self, memory: Memory) -> Artifacts:
+        """Return the artifacts of a memory, which are kept as long as the test runs."""
+        if id(memory.database) not in self.stores:
+            parts = (memory.database, memory.directory, memory.clock)
+            self.stores[id(memory.database)] = Artifacts(*parts, Blobs(MemoryStore()))
+        return self.stores[id(memory.database)]
 
     async def text(self, memory: Memory) -> bytes:
-        """Return the bytes of an export."""
-        return sealed_file(line_bytes(line) for line in await self.lines(memory))
+        """Return the bytes of an export of everything that the memory's default caller may read."""
+        exports = Exports(memory.database, memory.directory, memory.clock, self.artifacts(memory))
+        async with exports.open(memory.trust, ExportRequest()) as export:
+            return b"".join([chunk.data async for chunk in export.chunks()])
 
     async def exported(self, memory: Memory, name: str = "export.jsonl") -> Path:
         """Export a memory into a file of the folder."""
@@ -77,14 +56,12 @@ class Transfer:
         path.write_bytes(text)
         return path
 
+    def importer(self, memory: Memory) -> RecordImport:
+        return RecordImport(memory.database, memory.directory, self.artifacts(memory))
+
     async def imported(self, memory: Memory, path: Path, **options: Any) -> RestorationReport:
         """Import a file into a memory, as its default caller."""
-        return await importer(memory).run(memory.trust, path, **options)
-
-
-def importer(memory: Memory) -> RecordImport:
-    artifacts = Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore()))
-    return RecordImport(memory.database, memory.directory, artifacts)
+        return await self.importer(memory).run(memory.trust, path, **options)
 
 
 def sealed_file(lines: Iterable[bytes]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -9,14 +10,16 @@ import pytest
 from exported_store import fill
 from fix_learning import capture_episode, learn
 from fix_memory import EVIDENCE, Memory
-from fix_transfer import Transfer, differences, importer, share_index_key
+from fix_transfer import Transfer, differences, sealed_file, share_index_key
 
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Supersede
 from stratagraph.memory.transfer import restored_records
+from stratagraph.memory.transfer.import_session import ImportSession
 from stratagraph.store.audit.verification import verify_chains
 from stratagraph.store.model.enums import Access, RecordState, SourceKind
 from stratagraph.store.model.errors import Forbidden, StoreUnavailable
+from stratagraph.store.transfer.restorable import Restorable
 
 
 async def test_an_import_leaves_the_rows_that_captures_left(memory: Memory, other: Memory, transfer: Transfer) -> None:
@@ -111,9 +114,11 @@ async def test_a_copy_has_other_ids_everywhere_and_says_the_same(
 ) -> None:
     await fill(memory)
     path = await transfer.exported(memory)
+    planned = await transfer.imported(other, path, new_ids=True, dry_run=True)
     report = await transfer.imported(other, path, new_ids=True)
 
     assert report.refused == []
+    assert (planned.stored, planned.relations) == (report.stored, report.relations)
     before, after = await transfer.text(memory), await transfer.text(other)
     ids = [row["id"] for row in await memory.rows("SELECT id FROM record UNION SELECT id FROM relation")]
     assert not any(str(id_).encode() in after for id_ in ids)
@@ -151,12 +156,12 @@ async def test_an_interrupted_import_continues(
     monkeypatch.setattr("stratagraph.memory.transfer.import_session.BATCH", 7)
     left = 5
 
-    async def interrupted(*given: object, **more: object) -> object:
+    async def interrupted(session: ImportSession, records: Sequence[tuple[int, Restorable]]) -> None:
         nonlocal left
         left -= 1
         if left == 0:
             raise StoreUnavailable
-        return await stored(*given, **more)  # type: ignore[arg-type]  # as they were given
+        await stored(session, records)
 
     stored = restored_records._store
     monkeypatch.setattr(restored_records, "_store", interrupted)
@@ -170,7 +175,60 @@ async def test_an_interrupted_import_continues(
     assert await transfer.text(other) == text
 
 
+async def test_long_histories_and_logs_are_put_together_again(
+    memory: Memory, other: Memory, transfer: Transfer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("LINE_VERSIONS", 2), ("LINE_ENTRIES", 3)):
+        monkeypatch.setattr(f"stratagraph.store.transfer.exporting.{name}", most)
+    for number in range(9):
+        await memory.remember(
+            SourceKind.WORKING_STATE, {"thread_id": "t", "state": "executing", "context_summary": str(number)}
+        )
+    await memory.turn("And another record")
+    before = await transfer.text(memory)
+    assert before.count(b'"kind":"record_part"') > 2
+
+    report = await transfer.imported(other, transfer.file(before))
+
+    assert (report.refused, report.stored.total()) == ([], 2)
+    assert await transfer.text(other) == before
+    lines = before.splitlines(keepends=True)[:-1]
+    damaged = [line.replace(b'"confidence"', b'"confidenze"') if b"record_part" in line else line for line in lines]
+    report = await transfer.imported(other, transfer.file(sealed_file(damaged)), new_ids=True)
+    assert (report.refusals, report.stored) == (before.count(b'"kind":"record_part"'), {"episodic": 1})
+
+
 async def test_only_an_administrator_may_import(memory: Memory, transfer: Transfer) -> None:
+    await memory.turn("Only for us")
     path = await transfer.exported(memory)
     with pytest.raises(Forbidden):
-        await importer(memory).run(replace(memory.trust, access=Access.WRITE), path)
+        await transfer.importer(memory).run(replace(memory.trust, access=Access.WRITE), path)
+
+
+async def test_artifacts_come_with_the_records_that_refer_to_them(
+    memory: Memory, other: Memory, transfer: Transfer
+) -> None:
+    async def stream() -> AsyncIterator[bytes]:
+        yield bytes(range(256)) * 9_000  # three parts
+
+    artifacts = transfer.artifacts(memory)
+    uploaded = await artifacts.put(memory.trust, stream(), media_type="application/octet-stream")
+    kept = await memory.remember(
+        SourceKind.EPISODE,
+        {
+            "timeline": [{"t": memory.clock.at.isoformat(), "event_kind": "upload", "ref": "u1"}],
+            "artifacts": [uploaded.uri],
+        },
+    )
+    before = await transfer.text(memory)
+    report = await transfer.imported(other, transfer.file(before))
+
+    assert (report.artifacts, report.refused) == (1, [])
+    assert (await other.record(kept.primary.id)).payload == (await memory.record(kept.primary.id)).payload
+    found = await transfer.artifacts(other).get(other.trust, uploaded.uri)
+    assert found.data == bytes(range(256)) * 9_000
+    assert await transfer.text(other) == before
+    lines = [line for line in before.splitlines(keepends=True) if b'"kind":"end"' not in line]
+    cut = transfer.file(sealed_file(line for line in lines if b"artifact_part" not in line))
+    report = await transfer.imported(other, cut, new_ids=True)
+    assert [one.kind for one in report.refused] == ["artifact"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from stratagraph.memory.capture.episodes import member_words
 from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.transfer.import_session import ImportSession
+from stratagraph.memory.transfer.search_words import words_of
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.errors import InvalidInput
@@ -16,6 +18,7 @@ from stratagraph.store.model.predicates import check_predicate
 from stratagraph.store.model.words import Terms, record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.episode_endings import read_members
+from stratagraph.store.transfer.checking import check_record
 from stratagraph.store.transfer.known import KnownRelation, find_known_relations
 from stratagraph.store.transfer.restorable import Restorable
 from stratagraph.store.transfer.restoring import (
@@ -46,9 +49,9 @@ async def restore_connections(session: ImportSession, lines: Sequence[tuple[int,
     for line in kept:
         if line.episode is not None:
             try:
-                none = Terms([], [])
-                past = tuple(none for _ in line.history)
-                one = Restorable.of(tenant, line, scope=scopes[line.scope], terms=none, past_terms=past)
+                check_record(line)
+                words = partial(words_of, tenant.index_key)
+                one = Restorable.of(tenant, line, scope=scopes[line.scope], words=words)
             except InvalidInput:
                 continue  # refused with its record
             episodes.append(one)

@@ -1,3 +1,7 @@
+-- find_stored_ids --
+-- Find the records that are stored under some ids.
+SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+
 -- find_restored_records --
 -- Fetch what is stored under some ids, with the content, to compare it with what is to be restored.
 SELECT id, type, scope, sensitivity, state, version, created_at, name, text, payload, provenance, interpretation, learned_state, sealed
@@ -53,7 +57,7 @@ JOIN episode e ON e.tenant = :tenant AND e.scope = w.scope AND e.sensitivity = w
   AND e.closed_at IS NULL
 
 -- find_restored_relations --
--- Tell of relations to restore whether their ends are stored, and which relation has their id or stands for them already.
+-- Tell of relations to restore whether their ends are stored, and which relation has their id or place.
 SELECT w.place, s.id IS NOT NULL AS has_source, d.id IS NOT NULL AS has_target,
   r.source AS stored_source, r.target AS stored_target, o.id AS open_id
 FROM unnest(CAST(:places AS integer[]), CAST(:ids AS uuid[]), CAST(:sources AS uuid[]), CAST(:targets AS uuid[]),

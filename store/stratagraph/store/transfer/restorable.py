@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,9 +11,7 @@ from uuid import UUID
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import MemoryType, RecordState
-from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.exported import Period, RecordLine
-from stratagraph.store.model.payloads import parse_payload
+from stratagraph.store.model.exported import Content, Period, RecordLine
 from stratagraph.store.model.salience import Decay, Salience
 from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.model.words import Terms
@@ -30,13 +29,12 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass(frozen=True, kw_only=True)
 class Restorable:
-    """A record to restore. `scope` is the number of its scope here; `terms` and `past_terms` find its versions."""
+    """A record to restore. `scope` is the number of its scope here, `words` computes the terms of its versions."""
 
     tenant: Tenant
     line: RecordLine
     scope: int
-    terms: Terms
-    past_terms: tuple[Terms, ...]
+    words: Callable[[RecordLine, Content], Terms]
     keys: FactKeys | None
     terms_of_names: tuple[Term, ...]
     handle: str | None
@@ -44,16 +42,14 @@ class Restorable:
 
     @classmethod
     def of(
-        cls, tenant: Tenant, line: RecordLine, *, scope: int, terms: Terms, past_terms: tuple[Terms, ...]
+        cls, tenant: Tenant, line: RecordLine, *, scope: int, words: Callable[[RecordLine, Content], Terms]
     ) -> Restorable:
-        """Compute what this instance has of a record. Raises InvalidInput for a record that could not be stored."""
-        _check(line)
+        """Compute what this instance has of a checked record. Raises InvalidInput for keys that it does not have."""
         return cls(
             tenant=tenant,
             line=line,
             scope=scope,
-            terms=terms,
-            past_terms=past_terms,
+            words=words,
             keys=_keys(tenant, line),
             terms_of_names=_names(tenant, line, scope),
             handle=_handle(line),
@@ -63,6 +59,16 @@ class Restorable:
     @property
     def id(self) -> UUID:
         return self.line.id
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The terms by which the record is found."""
+        return self.words(self.line, self.line.content)
+
+    @cached_property
+    def past_terms(self) -> tuple[Terms, ...]:
+        """Those by which its earlier versions are found."""
+        return tuple(self.words(self.line, past.content) for past in self.line.history)
 
     @property
     def thread(self) -> str | None:
@@ -114,30 +120,6 @@ class Restorable:
 def range_of(period: Period) -> str:
     """Return a period as a PostgreSQL range in text form."""
     return "empty" if period.empty else str(Interval(period.start, period.end))
-
-
-def _check(line: RecordLine) -> None:
-    """Raise InvalidInput for what no constraint of the database could say in words."""
-    parse_payload(line.type, line.content.payload, path=["content", "payload"])
-    if (line.type is MemoryType.SEMANTIC) != (line.fact is not None):
-        said = "a fact has the key fact, which is missing" if line.fact is None else f"{line.type.label} is no fact"
-        raise InvalidInput(f"fact: {said}", path=["fact"])
-    if line.episode is not None and not isinstance(line.content.payload.get("thread_id"), str):
-        raise InvalidInput(
-            "content.payload.thread_id: the episode of a thread names it", path=["content", "payload", "thread_id"]
-        )
-    periods = [*line.named_times, *(one.validity for one in line.history if one.validity is not None)]
-    periods += [] if line.fact is None else [line.fact.validity, line.fact.stated]
-    for one in periods:
-        if one.start is not None and one.end is not None and one.start > one.end:
-            raise InvalidInput("validity: a period ends before it begins", path=["fact", "validity"])
-    if any(one.from_at >= one.to_at for one in line.history):
-        raise InvalidInput("history: a version ends before it begins", path=["history"])
-    lesson = line.lesson
-    if lesson is not None and (
-        lesson.helpful > lesson.retrievals or (lesson.retrievals > 0) != (lesson.retrieved_at is not None)
-    ):
-        raise InvalidInput("lesson: its counts contradict each other", path=["lesson"])
 
 
 def _keys(tenant: Tenant, line: RecordLine) -> FactKeys | None:

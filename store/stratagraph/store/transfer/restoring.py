@@ -15,6 +15,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.audit.chain import GENESIS, link
+from stratagraph.store.audit.events import lock_heads
 from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
@@ -39,6 +40,7 @@ from stratagraph.store.postgres.schema import tables
 from stratagraph.store.records.entities import insert_terms
 from stratagraph.store.records.episodes import call_key
 from stratagraph.store.records.fact_keys import Slot, slot_arrays
+from stratagraph.store.records.facts import lock_known_slots
 from stratagraph.store.records.lessons import lesson_key
 from stratagraph.store.records.procedures import PROCEDURES, version_key
 from stratagraph.store.records.salience_rows import salience_row
@@ -62,12 +64,6 @@ async def restore_slots(connection: AsyncConnection, tenant: Tenant, flags: Mapp
         single=[flags[slot] for slot in ordered],
     )
     return await lock_known_slots(connection, tenant, ordered)
-
-
-async def lock_known_slots(connection: AsyncConnection, tenant: Tenant, slots: Collection[Slot]) -> dict[Slot, bool]:
-    """Lock those of `slots` that exist, making none; return for each whether it is single-valued."""
-    rows = await fetch(connection, "lock_slots", tenant=tenant.id, **slot_arrays(slots)) if slots else []
-    return {Slot(row["scope"], row["sensitivity"], bytes(row["slot_key"])): row["single_valued"] for row in rows}
 
 
 async def restore_records(
@@ -282,9 +278,7 @@ async def restore_logs(
 
     Those that a log has already, by `logs`, are left out. `sealed` are the records whose rationales are sealed.
     """
-    known = sorted(id_ for id_ in entries if logs.get(id_))
-    rows_of_heads = await fetch(connection, "lock_audit_heads", tenant=tenant.id, ids=known) if known else []
-    heads = {row["id"]: (row["seq"], bytes(row["hash"])) for row in rows_of_heads}
+    heads, _ = await lock_heads(connection, tenant, {id_ for id_ in entries if logs.get(id_)})
     rows: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     for id_, lines in entries.items():
