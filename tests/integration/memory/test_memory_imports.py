@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections import Counter
@@ -13,7 +14,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from fix_erasing import Store
 from fix_memory import NOON, Memory, fresh_database, memory_of
+from fix_secrets import planted
 from fix_transfer import Transfer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -357,6 +360,40 @@ async def test_a_long_history_of_one_user_is_stored_in_several_transactions(memo
     ]
     summary = await imported(memory, written(tmp_path, entries))
     assert (summary.refused, summary.records["semantic"]) == ([], 120)
+
+
+async def test_two_imports_at_the_same_time_store_each_memory_once(memory: Memory, tmp_path: Path) -> None:
+    texts = {number: (f"user{number % 3}", f"counted {number} terns") for number in range(450)}
+    file = mem0_file(tmp_path, texts)
+    summaries = await asyncio.gather(*(imported(memory, file) for _ in range(3)))
+    assert [summary.refused for summary in summaries] == [[], [], []]
+    assert sum(summary.captured for summary in summaries) == 450
+    assert await facts(memory) == dict.fromkeys(
+        ((user, "memory", text, None, None) for user, text in texts.values()), 1
+    )
+    edited = mem0_file(tmp_path, {number: (user, f"{text} twice") for number, (user, text) in texts.items()})
+    summaries = await asyncio.gather(*(imported(memory, edited) for _ in range(2)))
+    assert [summary.refused for summary in summaries] == [[], []]
+    assert {text for _, _, text, *_ in await facts(memory)} == {f"{text} twice" for _, text in texts.values()}
+
+
+async def test_a_secret_in_a_memory_is_masked_wherever_it_is_stored(
+    memory: Memory, database_url: str, tmp_path: Path
+) -> None:
+    token, sentence = planted("github", 7)
+    store = Store(memory, tmp_path / "artifacts", database_url)
+    lines = [
+        {"type": "entity", "name": "Relay", "entityType": "service", "observations": [sentence]},
+        {"type": "relation", "from": "Relay", "to": "Hub", "relationType": "calls"},
+    ]
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    summary = await imported(memory, file)
+    assert (summary.refused, summary.captured) == ([], 3)
+    found = await store.holding([token.lower(), "relay"])
+    assert {word for words in found.values() for word in words} == {"relay"}
+    again = await imported(memory, file)
+    assert (again.captured, again.replayed) == (0, 3)
 
 
 async def test_an_erased_memory_is_not_imported_again_unless_it_is_restored(memory: Memory, tmp_path: Path) -> None:

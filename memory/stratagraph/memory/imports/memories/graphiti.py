@@ -47,10 +47,11 @@ def _part_difference(part: Any) -> Difference | None:
 
 @dataclass(slots=True)
 class _Index:
-    """What edges refer to by uuid: the names of nodes, and the entities that each episode mentions."""
+    """What edges refer to by uuid: the names of nodes, the episodes read, and the entities that each one mentions."""
 
     nodes: dict[str, Named] = field(default_factory=dict)
     mentions: dict[str, list[str]] = field(default_factory=dict)
+    episodes: set[str] = field(default_factory=set)
 
 
 def _read(rows: Rows, reading: Reading) -> Iterator[Found]:
@@ -77,6 +78,9 @@ def _read(rows: Rows, reading: Reading) -> Iterator[Found]:
         _EDGE: _edge,
     }
     for wanted, read in readers.items():
+        if wanted == _EDGE:
+            unused = sum(len(ends) for source, ends in index.mentions.items() if source not in index.episodes)
+            reading.skipped["edges that are neither facts nor mentions of an episode"] += unused
         for row in rows:
             for place, within, value in _parts(row) if isinstance(row, Row) else ():
                 plain = _plain(value)
@@ -136,6 +140,7 @@ def _episode(fields: Fields, index: _Index) -> Iterable[Found]:
     uuid, text = fields.required_text("uuid"), fields.required_text("content")
     created, valid = fields.time("created_at"), fields.time("valid_at")
     fields.take("entity_edges", "labels")
+    index.episodes.add(uuid)
     more = {
         name: value for name in ("name", "source", "source_description") if (value := fields.text(name)) is not None
     }
@@ -224,7 +229,7 @@ GRAPHITI = MemoryFormat(
     key="graphiti",
     name="Graphiti",
     system=_SYSTEM,
-    documented="graphiti-core 0.24 (EpisodicNode, EntityNode, EntityEdge; APOC export of Neo4j)",
+    documented="graphiti-core 0.28 (EpisodicNode, EntityNode, EntityEdge; APOC export of Neo4j)",
     difference=_difference,
     read=_read,
 )

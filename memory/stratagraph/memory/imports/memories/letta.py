@@ -202,7 +202,7 @@ LETTA = MemoryFormat(
     key="letta",
     name="Letta agent file",
     system=_SYSTEM,
-    documented="Letta 0.8 to 0.14 (AgentFileSchema), and files of version 0.1 with core_memory",
+    documented="Letta 0.16 (AgentFileSchema), and files of version 0.1 with core_memory",
     difference=_difference,
     read=_read,
 )

@@ -144,7 +144,7 @@ def _add_links(line: str, parts: Parts) -> None:
         if embeds:
             parts.embedded += 1
         elif ":" not in target and not target.startswith("#"):
-            parts.links.append(Link(target=unquote(target.split("#")[0]), is_path=True))
+            parts.links.append(Link(target=unquote(re.split(r"[?#]", target, maxsplit=1)[0]), is_path=True))
 
 
 def _target(link: str) -> str | None:

@@ -95,13 +95,21 @@ def _parts(row: Row) -> Iterator[tuple[str, str, Any]]:
     """Yield the memories, changes and relations of a row, each with its place and its path in the row."""
     value = row.value
     if not _is_wrapper(value):
-        yield row.place, "", value
+        yield row.place, "", _plain(value)
         return
     for name in _LISTS:
         listed = value.get(name)
         for number, one in enumerate(listed if isinstance(listed, list) else ()):
             path = f"{name}.{number}"
-            yield " ".join(filter(None, (row.place, path))), path, one
+            yield " ".join(filter(None, (row.place, path))), path, _plain(one)
+
+
+def _plain(value: Any) -> Any:
+    """Return a memory as `get_all` shows it, also of a point of a vector store, which has its fields in `payload`."""
+    payload = value.get("payload") if isinstance(value, dict) else None
+    if not isinstance(payload, dict) or not isinstance(payload.get("data"), str):
+        return value
+    return {**payload, **{name: one for name, one in value.items() if name not in ("payload", "vector")}}
 
 
 def _is_wrapper(value: Any) -> bool:
@@ -112,14 +120,15 @@ def _count_wrapper(row: Row, reading: Reading) -> None:
     """Count the fields beside the lists of an answer that are not read."""
     if _is_wrapper(row.value):
         with reading.object(row.value, "") as fields:
-            fields.take("count", "next", "previous", "total", "page", "page_size", *_LISTS)
+            fields.take("count", "next", "previous", "total", "page", "page_size")
+            fields.take(*(name for name in _LISTS if isinstance(row.value.get(name), list)))
 
 
 def _memory(fields: Fields, *, told: bool = False) -> Iterable[Found]:
     """Return a memory. With `told`, its text and its times are those of its history, which is read apart."""
     id_ = fields.id("id")
     text = fields.required_text(*_TEXTS)
-    at, changed = fields.time("created_at"), fields.time("updated_at")
+    at, changed = fields.time("created_at", "createdAt"), fields.time("updated_at", "updatedAt")
     owners, tags = owners_of(fields)
     ended = fields.time("expiration_date")
     _skip_bookkeeping(fields)

@@ -44,7 +44,7 @@ def owners_of(fields: Fields) -> tuple[list[Named], tuple[str, ...]]:
     """Return whose memory it is, and the tags that its fields become."""
     owners, tags = [], []
     for kind, type_ in _OWNERS:
-        id_ = fields.id(f"{kind}_id")
+        id_ = fields.id(f"{kind}_id", f"{kind}Id")
         if id_ is not None:
             owners.append(Named(name=id_, type=type_, id=f"{kind}:{id_}"))
             tags.append(f"{kind}:{id_}")

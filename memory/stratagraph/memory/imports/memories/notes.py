@@ -20,7 +20,7 @@ from stratagraph.memory.imports.memories.markdown import Link, Parts, read_markd
 from stratagraph.store.model.errors import InvalidInput
 
 SYSTEM = "notes"
-_CREATED = ("created", "created_at", "date", "creation_date")
+_CREATED = ("occurred", "created", "created_at", "date", "creation_date")
 _CHANGED = ("updated", "updated_at", "modified", "last_modified", "lastmod")
 _NAMING = ("title", "aliases", "alias", "tags", "tag", "type", "permalink", "cssclasses", "cssclass")
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)")
