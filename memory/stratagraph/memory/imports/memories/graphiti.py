@@ -5,7 +5,7 @@ An edge is a fact that holds from `valid_at` until `invalid_at`, or until it was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -176,12 +176,7 @@ def _node(fields: Fields, index: _Index) -> Iterable[Found]:
 
 def _edge(fields: Fields, index: _Index) -> Iterable[Found]:
     uuid = fields.required_text("uuid")
-    ends = []
-    for name in ("source_node_uuid", "target_node_uuid"):
-        id_ = fields.required_text(name)
-        if id_ not in index.nodes:
-            raise InvalidInput(f"{fields.path(name)}: there is no node with the uuid {id_[:64]!r} in the file")
-        ends.append(index.nodes[id_])
+    ids = [fields.required_text(f"{end}_node_uuid") for end in ("source", "target")]
     predicate, fact = fields.text("name"), fields.text("fact")
     start, invalid, expired = (fields.time(name) for name in ("valid_at", "invalid_at", "expired_at"))
     end = invalid or expired
@@ -195,11 +190,12 @@ def _edge(fields: Fields, index: _Index) -> Iterable[Found]:
     if start is not None and end is not None and end <= start:
         fields.reading.skipped["edges that held for no time (invalid_at or expired_at is not after valid_at)"] += 1
         return
+    subject, value = _ends(fields, index, ids, fact)
     yield Statement(
         id=f"edge:{uuid}",
-        subject=ends[0],
+        subject=subject,
         predicate=predicate if predicate and predicate.strip() else "relates_to",
-        value=ends[1],
+        value=value,
         start=start,
         end=end,
         text=fact,
@@ -208,6 +204,23 @@ def _edge(fields: Fields, index: _Index) -> Iterable[Found]:
         tags=tags,
         more={**more, **({"attributes": attributes} if attributes else {})},
     )
+
+
+def _ends(fields: Fields, index: _Index, ids: Sequence[str], fact: str | None) -> tuple[Named, Named | str]:
+    """Return the subject and the object of an edge.
+
+    Of an edge whose nodes are not in the file, as in the results of a search, only the text is known: it is said of the
+    group. Raises InvalidInput where there is no text either.
+    """
+    ends = [index.nodes[id_] for id_ in ids if id_ in index.nodes]
+    if len(ends) == len(ids):
+        return ends[0], ends[1]
+    if not fact or not fact.strip():
+        missing = next(id_ for id_ in ids if id_ not in index.nodes)
+        raise InvalidInput(f"{fields.path('source_node_uuid')}: no node of the file has the uuid {missing[:64]!r}")
+    fields.reading.skipped["nodes of edges that are not in the file (the edge is kept as its text)"] += 1
+    group = fields.id("group_id")
+    return Named(name=group or _SYSTEM, id=f"group:{group or ''}"), fact
 
 
 def _tags(fields: Fields) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """The parts of a Markdown note: sections under headings, observations, relations, links and tags.
 
 Read are wiki links (`[[Target#Heading|shown]]`), relative links, tags (`#tag`), and the lines of Basic Memory:
-observations (`- [category] text #tag (context)`) and relations (`- type [[Target]] (context)`). Code is text.
+observations (`- [category] text #tag (context)`) and relations (`- type [[Target]] (context)`), and fields in the text
+(`key:: value`), as Dataview and Logseq have them. Code is text.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _OBSERVATION = re.compile(r"\s*[-*+][ \t]+\[([^\[\]()]{2,64})\][ \t]+(\S.*)")
 _RELATION = re.compile(r"\s*[-*+][ \t]+(?:([^\[\]]{1,64}?)[ \t]+)?\[\[([^\[\]]+)\]\][ \t]*(?:\((.*)\))?[ \t]*")
+_FIELD = re.compile(r"\s*(?:[-*+][ \t]+)?([^\W\d_][\w -]{0,40})::[ \t]+(\S.*)")
 _WIKI_LINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 _LINK = re.compile(r"(!?)\[[^\[\]\n]*\]\(<?([^()<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
 _CODE = re.compile(r"`[^`\n]*`")
@@ -107,7 +109,7 @@ def read_markdown(text: str) -> Parts:
 
 
 def _special(line: str, parts: Parts) -> bool:
-    """Add a line that is an observation or a relation; return whether it is one."""
+    """Add a line that is an observation, a field or a relation; return whether it is one."""
     observation = _OBSERVATION.fullmatch(line)
     if observation is not None and not _TASK.fullmatch(observation.group(1)):
         category, said = observation.group(1).strip(), observation.group(2)
@@ -121,14 +123,24 @@ def _special(line: str, parts: Parts) -> bool:
             )
             _add_links(said, parts)
             return True
+    written = _FIELD.fullmatch(line)
+    if written is not None:
+        key, value = written.group(1).strip(), written.group(2).strip()
+        target = wiki_target(value)
+        if target is not None:
+            parts.links.append(Link(target=target, relation=key))
+        else:
+            parts.observations.append(Observation(category=key, text=value))
+            _add_links(value, parts)
+        return True
     relation = _RELATION.fullmatch(line)
     if relation is None:
         return False
-    target = _target(relation.group(2))
-    if target is None:
+    named = _target(relation.group(2))
+    if named is None:
         return False
     kind = (relation.group(1) or "").strip().strip("\"'*_:").strip()
-    parts.links.append(Link(target=target, relation=kind or None, context=relation.group(3) or None))
+    parts.links.append(Link(target=named, relation=kind or None, context=relation.group(3) or None))
     return True
 
 
