@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import random
 from collections import Counter
@@ -58,7 +59,9 @@ async def imported(memory: Memory, *paths: Path, **options: Any) -> MemorySummar
     memory.clock.forward(timedelta(seconds=1))
     artifacts = Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore()))
     restoring = RecordImport(memory.database, memory.directory, artifacts)
-    return await import_memories(memory.capture, restoring, memory.trust, MemoryImport(paths=paths, **options))
+    return await import_memories(
+        memory.capture, restoring, artifacts, memory.trust, MemoryImport(paths=paths, **options)
+    )
 
 
 async def listed(memory: Memory, type_: MemoryType, states: list[RecordState] | None = None) -> list[MemoryRecord]:
@@ -326,6 +329,20 @@ async def test_notes_that_are_edited_supersede_their_sections_and_others_stay(me
         ("Ferry", "note", "Leaves at nine.", None, None),
         ("Ferry", "note", "Crew: Three people.", None, None),
     }
+
+
+async def test_files_that_notes_embed_are_artifacts_of_their_sections(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "chart.png").write_bytes(b"\x89PNG chart")
+    (tmp_path / "Route.md").write_text("Go north.\n\n![[chart.png]] ![plan](missing.pdf)\n\n![out](../../etc/hosts)\n")
+    dry = await imported(memory, tmp_path, dry_run=True)
+    assert await memory.rows("SELECT * FROM artifact_reference") == []
+    summary = await imported(memory, tmp_path)
+    assert (dry.artifacts, summary.artifacts) == (1, 1)
+    assert summary.skipped == {"embedded files that are not in the folder": 2}
+    (reference,) = await memory.rows("SELECT sha256, media_type FROM artifact_reference")
+    assert bytes(reference["sha256"]) == hashlib.sha256(b"\x89PNG chart").digest()
+    assert (await imported(memory, tmp_path)).artifacts == 0
 
 
 async def test_what_is_refused_is_listed_with_its_place_and_the_rest_is_stored(memory: Memory, tmp_path: Path) -> None:

@@ -28,11 +28,15 @@ _TASK = re.compile(r"[ xX/>!?*-]")
 
 @dataclass(slots=True)
 class Section:
-    """The text under a heading. `path` are the headings above it and its own, empty before the first."""
+    """The text under a heading. `path` are the headings above it and its own, empty before the first.
+
+    `embedded` are the names or paths of the files that it shows.
+    """
 
     path: tuple[str, ...]
     text: str
     tags: tuple[str, ...] = ()
+    embedded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +61,12 @@ class Link:
 
 @dataclass(slots=True)
 class Parts:
-    """What a note consists of. `title` is its first heading of the first level; `embedded` counts embedded files."""
+    """What a note consists of. `title` is its first heading of the first level."""
 
     title: str | None = None
     sections: list[Section] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    embedded: int = 0
 
 
 def read_markdown(text: str) -> Parts:
@@ -79,7 +82,7 @@ def read_markdown(text: str) -> Parts:
         if body:
             headings = tuple(heading for _, heading in path)
             tags = tuple(dict.fromkeys(_TAG.findall(_CODE.sub("", body))))
-            parts.sections += [Section(headings, chunk, tags) for chunk in _chunks(body)]
+            parts.sections += [Section(headings, chunk, tags, _embedded(chunk)) for chunk in _chunks(body)]
 
     for line in text.splitlines():
         mark = _FENCE.match(line)
@@ -148,15 +151,24 @@ def _add_links(line: str, parts: Parts) -> None:
     plain = _CODE.sub("", line)
     for embeds, target in _WIKI_LINK.findall(plain):
         name = _target(target)
-        if embeds and (name is None or "." in name):
-            parts.embedded += 1
-        elif name is not None:
+        if name is not None and not (embeds and _is_file(name)):
             parts.links.append(Link(target=name))
     for embeds, target in _LINK.findall(plain):
-        if embeds:
-            parts.embedded += 1
-        elif ":" not in target and not target.startswith("#"):
+        if not embeds and ":" not in target and not target.startswith("#"):
             parts.links.append(Link(target=unquote(re.split(r"[?#]", target, maxsplit=1)[0]), is_path=True))
+
+
+def _embedded(text: str) -> tuple[str, ...]:
+    """Return the names or paths of the files that a text embeds, each once."""
+    plain = _CODE.sub("", text)
+    names = [_target(target) for embeds, target in _WIKI_LINK.findall(plain) if embeds]
+    paths = [unquote(target) for embeds, target in _LINK.findall(plain) if embeds and ":" not in target]
+    return tuple(dict.fromkeys([*(name for name in names if name is not None and _is_file(name)), *paths]))
+
+
+def _is_file(name: str) -> bool:
+    """Return whether the target of an embedding is a file of another kind than a note."""
+    return "." in name and not name.lower().endswith((".md", ".markdown"))
 
 
 def _target(link: str) -> str | None:
