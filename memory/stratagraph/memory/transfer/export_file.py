@@ -75,7 +75,7 @@ class ExportFile:
                 continue
             if totals.counts["end"]:
                 raise InvalidInput(f"line {number}: comes after the last line{_COMPLETE}", path=[f"line {number}"])
-            if not isinstance(kind, str) or kind not in KINDS:
+            if not isinstance(kind, str) or kind not in KINDS or _mark(kind) not in text:
                 raise InvalidInput(
                     f"line {number}: kind: {shown(kind)} is none of {', '.join(KINDS)}, so the file is no export of a"
                     " version that this release reads",
@@ -97,7 +97,10 @@ class ExportFile:
 
     def lines(self, kinds: Collection[str]) -> Iterator[NumberedLine]:
         """Yield the lines of these kinds in their order."""
+        marks = [_mark(kind) for kind in kinds]  # without which a line need not be parsed
         for number, text in enumerate(self._texts(), 1):
+            if not any(mark in text for mark in marks):
+                continue
             kind = self._document(number, text).get("kind")
             if kind in kinds:
                 yield NumberedLine(number, str(kind), text)
@@ -164,6 +167,10 @@ class ExportFile:
             totals.counts[kind] != counts.get(kind, 0) for kind in counts.keys() | totals.counts.keys()
         ):
             raise InvalidInput(f"{self.path.name} has other lines than its last line counts{_COMPLETE}", path=["file"])
+
+
+def _mark(kind: str) -> bytes:
+    return f'"{kind}"'.encode()
 
 
 def id_in(text: bytes) -> UUID | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -24,8 +25,9 @@ T = TypeVar("T", bound=Line)
 class ImportSession:
     """One import: its file and caller, what it does to ids and erased records, and its report.
 
-    `writer` may see all records of the tenant, since an import must not store what contradicts a hidden one. `ids` are
-    those of the file's records, where they are needed: by a dry run, which stores none, and for other ids.
+    `writer` may see all records of the tenant, since an import must not store what contradicts a hidden one.
+    `counts` are the numbers of the file's lines of each kind. `ids` are the records of the file, as they would be
+    stored, in a dry run, which stores none.
     """
 
     database: Database
@@ -35,6 +37,7 @@ class ImportSession:
     file: ExportFile
     report: RestorationReport
     restore_erased: bool
+    counts: Counter[str]
     ids: IdSet | None = None
     new_ids: NewIds | None = None
 
@@ -44,6 +47,8 @@ class ImportSession:
 
     def lines(self, *kinds: str) -> Iterator[NumberedLine]:
         """Yield the lines of these kinds, with other ids where these are wanted."""
+        if not any(self.counts[kind] for kind in kinds):
+            return
         for line in self.file.lines(kinds):
             text = line.text if self.new_ids is None else self.new_ids.applied(line.text)
             yield NumberedLine(line.number, line.kind, text)

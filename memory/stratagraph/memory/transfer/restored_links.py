@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from stratagraph.memory.capture.episodes import member_words
 from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.transfer.import_session import ImportSession
+from stratagraph.memory.transfer.search_words import words_of
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.errors import InvalidInput
@@ -48,9 +50,8 @@ async def restore_connections(session: ImportSession, lines: Sequence[tuple[int,
         if line.episode is not None:
             try:
                 check_record(line)
-                none = Terms([], [])
-                past = tuple(none for _ in line.history)
-                one = Restorable.of(tenant, line, scope=scopes[line.scope], terms=none, past_terms=past)
+                words = partial(words_of, tenant.index_key)
+                one = Restorable.of(tenant, line, scope=scopes[line.scope], words=words)
             except InvalidInput:
                 continue  # refused with its record
             episodes.append(one)

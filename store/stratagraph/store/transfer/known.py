@@ -63,7 +63,8 @@ async def find_known(
     ids = [one.id for one in records]
     stored = await fetch(connection, "find_restored_records", tenant=tenant.id, ids=ids)
     opened = await open_contents(tenant.keyring, stored)
-    new = [one for one in records if one.id not in {row["id"] for row in stored}]
+    known = {row["id"] for row in stored}
+    new = [one for one in records if one.id not in known]
     facts = await _find_rivals(connection, tenant, new)
     return Known(
         records={
@@ -77,7 +78,7 @@ async def find_known(
             for row, content in zip(stored, opened, strict=True)
         },
         logs=await find_logs(connection, tenant, ids),
-        tombstones=await find_tombstones(connection, tenant, [one.id for one in new]) if new else {},
+        tombstones=await find_tombstones(connection, tenant, ids),
         equal={new[row["place"]].id: row["id"] for row in facts if row["is_equal"]},
         rivals={new[row["place"]].id: row["id"] for row in facts if not row["is_equal"]},
         taken=await _find_taken(connection, tenant, new),
@@ -96,6 +97,12 @@ async def find_known(
         slots=slots,
         erased=await find_erased_sources(connection, tenant, {source for one in new for source in one.sources}),
     )
+
+
+async def stored_ids(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:
+    """Return those of `ids` under which a record is stored."""
+    rows = await fetch(connection, "find_stored_ids", tenant=tenant.id, ids=list(ids))
+    return {row["id"] for row in rows}
 
 
 async def find_logs(

@@ -1,3 +1,7 @@
+-- find_stored_ids --
+-- Find the records that are stored under some ids.
+SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+
 -- find_restored_records --
 -- Fetch what is stored under some ids, with the content, to compare it with what is to be restored.
 SELECT id, type, scope, sensitivity, state, version, created_at, name, text, payload, provenance, interpretation, learned_state, sealed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from uuid import UUID
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import MemoryType, RecordState
-from stratagraph.store.model.exported import Period, RecordLine
+from stratagraph.store.model.exported import Content, Period, RecordLine
 from stratagraph.store.model.salience import Decay, Salience
 from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.model.words import Terms
@@ -28,13 +29,12 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass(frozen=True, kw_only=True)
 class Restorable:
-    """A record to restore. `scope` is the number of its scope here; `terms` and `past_terms` find its versions."""
+    """A record to restore. `scope` is the number of its scope here, `words` computes the terms of its versions."""
 
     tenant: Tenant
     line: RecordLine
     scope: int
-    terms: Terms
-    past_terms: tuple[Terms, ...]
+    words: Callable[[RecordLine, Content], Terms]
     keys: FactKeys | None
     terms_of_names: tuple[Term, ...]
     handle: str | None
@@ -42,15 +42,14 @@ class Restorable:
 
     @classmethod
     def of(
-        cls, tenant: Tenant, line: RecordLine, *, scope: int, terms: Terms, past_terms: tuple[Terms, ...]
+        cls, tenant: Tenant, line: RecordLine, *, scope: int, words: Callable[[RecordLine, Content], Terms]
     ) -> Restorable:
         """Compute what this instance has of a checked record. Raises InvalidInput for keys that it does not have."""
         return cls(
             tenant=tenant,
             line=line,
             scope=scope,
-            terms=terms,
-            past_terms=past_terms,
+            words=words,
             keys=_keys(tenant, line),
             terms_of_names=_names(tenant, line, scope),
             handle=_handle(line),
@@ -60,6 +59,16 @@ class Restorable:
     @property
     def id(self) -> UUID:
         return self.line.id
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The terms by which the record is found."""
+        return self.words(self.line, self.line.content)
+
+    @cached_property
+    def past_terms(self) -> tuple[Terms, ...]:
+        """Those by which its earlier versions are found."""
+        return tuple(self.words(self.line, past.content) for past in self.line.history)
 
     @property
     def thread(self) -> str | None:
