@@ -202,7 +202,7 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
     ]
     assert titles(ARCHITECTURE) == [
         *("Rooms", "One capture", "One retrieval", "The change feed", "Lock order", "Transactions and roles"),
-        *("Errors", "Background jobs", "Backups"),
+        *("Errors", "Background jobs", "Exports", "Backups"),
     ]
     assert titles(DATA_MODEL) == [
         *(
