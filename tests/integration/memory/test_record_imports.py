@@ -114,9 +114,11 @@ async def test_a_copy_has_other_ids_everywhere_and_says_the_same(
 ) -> None:
     await fill(memory)
     path = await transfer.exported(memory)
+    planned = await transfer.imported(other, path, new_ids=True, dry_run=True)
     report = await transfer.imported(other, path, new_ids=True)
 
     assert report.refused == []
+    assert (planned.stored, planned.relations) == (report.stored, report.relations)
     before, after = await transfer.text(memory), await transfer.text(other)
     ids = [row["id"] for row in await memory.rows("SELECT id FROM record UNION SELECT id FROM relation")]
     assert not any(str(id_).encode() in after for id_ in ids)
@@ -171,6 +173,29 @@ async def test_an_interrupted_import_continues(
 
     assert (report.unchanged, report.refused) == (28, [])
     assert await transfer.text(other) == text
+
+
+async def test_long_histories_and_logs_are_put_together_again(
+    memory: Memory, other: Memory, transfer: Transfer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("LINE_VERSIONS", 2), ("LINE_ENTRIES", 3)):
+        monkeypatch.setattr(f"stratagraph.store.transfer.exporting.{name}", most)
+    for number in range(9):
+        await memory.remember(
+            SourceKind.WORKING_STATE, {"thread_id": "t", "state": "executing", "context_summary": str(number)}
+        )
+    await memory.turn("And another record")
+    before = await transfer.text(memory)
+    assert before.count(b'"kind":"record_part"') > 2
+
+    report = await transfer.imported(other, transfer.file(before))
+
+    assert (report.refused, report.stored.total()) == ([], 2)
+    assert await transfer.text(other) == before
+    lines = before.splitlines(keepends=True)[:-1]
+    damaged = [line.replace(b'"confidence"', b'"confidenze"') if b"record_part" in line else line for line in lines]
+    report = await transfer.imported(other, transfer.file(sealed_file(damaged)), new_ids=True)
+    assert (report.refusals, report.stored) == (before.count(b'"kind":"record_part"'), {"episodic": 1})
 
 
 async def test_only_an_administrator_may_import(memory: Memory, transfer: Transfer) -> None:

@@ -26,8 +26,8 @@ class ImportSession:
     """One import: its file and caller, what it does to ids and erased records, and its report.
 
     `writer` may see all records of the tenant, since an import must not store what contradicts a hidden one.
-    `counts` are the numbers of the file's lines of each kind. `ids` are those of its records, where they are needed: by
-    a dry run, which stores none, and for other ids.
+    `counts` are the numbers of the file's lines of each kind. `ids` are the records of the file, as they would be
+    stored, in a dry run, which stores none.
     """
 
     database: Database

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from uuid import UUID
 
 import numpy as np
@@ -29,6 +29,13 @@ class IdSet:
         value = id_.bytes
         self._is_sorted = self._is_sorted and value >= self._ids[-_WIDTH:]
         self._ids += value
+
+    def mapped(self, to: Callable[[UUID], UUID]) -> IdSet:
+        """Return the set of what `to` returns for each id."""
+        other = IdSet()
+        for at in range(0, len(self._ids), _WIDTH):
+            other.add(to(UUID(bytes=bytes(self._ids[at : at + _WIDTH]))))
+        return other
 
     def __contains__(self, id_: UUID) -> bool:
         if not self._is_sorted:

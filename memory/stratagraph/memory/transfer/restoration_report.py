@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
+from threading import Lock
 from typing import Any
 from uuid import UUID
 
 from stratagraph.store.model.errors import LimitExceeded
 
 LISTED = 1_000  # refusals that a report lists; all are counted
+_PRIVATE = ("refused_ids", "lock")
 MOST_REFUSED = 1_000_000  # records whose ids are remembered, so that their relations are left out
 
 
@@ -47,14 +49,19 @@ class RestorationReport:
     refusals: int = 0
     refused: list[RefusedLine] = field(default_factory=list)
     refused_ids: set[UUID] = field(default_factory=set)
+    lock: Lock = field(default_factory=Lock, compare=False)  # lines are read and checked in a thread of their own
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as plain JSON, without the ids that are remembered while it runs."""
-        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "refused_ids"}
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _PRIVATE}
         return values | {"refused": [asdict(one) for one in self.refused]}
 
     def refuse(self, line: int, kind: str, id_: UUID | None, reason: str) -> None:
         """Count and list a line that was not imported; its id is remembered. Raises LimitExceeded beyond the most."""
+        with self.lock:
+            self._refuse(line, kind, id_, reason)
+
+    def _refuse(self, line: int, kind: str, id_: UUID | None, reason: str) -> None:
         self.refusals += 1
         if len(self.refused) < LISTED:
             self.refused.append(RefusedLine(line=line, kind=kind, id=None if id_ is None else str(id_), reason=reason))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -34,12 +35,28 @@ from stratagraph.store.transfer.restoring import (
 
 _INVALID = "22", "23"  # classes of SQLSTATE: data that PostgreSQL refuses, and constraints
 _Numbered = tuple[int, Restorable]
+Batch = Sequence[_Numbered]
 
 
-async def restore_batch(session: ImportSession, lines: Sequence[tuple[int, RecordLine]]) -> None:
-    """Store the records of some lines, but for those that are stored already or are refused, and report on all."""
-    records = await _restorable(session, lines)
-    await _find_words(session, records)
+async def restorable_batches(session: ImportSession) -> AsyncIterator[Batch]:
+    """Yield the records of the file in batches, with what this instance computes of those that are not stored yet.
+
+    Those that cannot be stored are refused. Reading and computing takes as long as storing, and is done apart from the
+    event loop.
+    """
+    batches = session.records()
+    while (lines := await asyncio.to_thread(next, batches, None)) is not None:
+        tenant, names = session.writer.tenant, {line.scope for _, line in lines}
+        scopes = await session.directory.scopes(tenant, names, create=not session.is_dry_run)
+        known: set[UUID] = set()
+        if not session.is_dry_run:
+            async with session.database.reading(session.writer.bounds) as connection:
+                known = await stored_ids(connection, tenant, [line.id for _, line in lines])
+        yield await asyncio.to_thread(_restorable, session, lines, scopes, known)
+
+
+async def restore_batch(session: ImportSession, records: Batch) -> None:
+    """Store records, but for those that are stored already or contradict others, and report on all."""
     try:
         await _store(session, records)
     except (ConditionsOverlap, KeyCollision, StatementFailed) as error:
@@ -65,11 +82,17 @@ def _refuse(session: ImportSession, one: _Numbered, reason: str) -> None:
     session.report.refuse(number, "record", record.id, reason)
 
 
-async def _restorable(session: ImportSession, lines: Sequence[tuple[int, RecordLine]]) -> list[_Numbered]:
-    """Return the records of lines with what this instance computes of them; refuse those that cannot be stored."""
+def _restorable(
+    session: ImportSession,
+    lines: Sequence[tuple[int, RecordLine]],
+    scopes: Mapping[str, int],
+    known: Collection[UUID],
+) -> Batch:
+    """Return the records of lines with what this instance computes of them; refuse those that cannot be stored.
+
+    Words are computed now for all but the `known` ones, so that nothing is locked meanwhile.
+    """
     tenant, report = session.writer.tenant, session.report
-    names = {line.scope for _, line in lines}
-    scopes = await session.directory.scopes(tenant, names, create=not session.is_dry_run)
     found: list[_Numbered] = []
     seen: set[UUID] = set()
     for number, line in lines:
@@ -92,18 +115,9 @@ async def _restorable(session: ImportSession, lines: Sequence[tuple[int, RecordL
             continue
         seen.add(line.id)
         found.append((number, one))
-    return found
-
-
-async def _find_words(session: ImportSession, records: Sequence[_Numbered]) -> None:
-    """Compute the terms of records that are not stored yet, before anything is locked for them."""
-    if session.is_dry_run or not records:
-        return
-    async with session.database.reading(session.writer.bounds) as connection:
-        known = await stored_ids(connection, session.writer.tenant, [one.id for _, one in records])
-    for _, one in records:
-        if one.id not in known:
+        if not session.is_dry_run and line.id not in known:
             _ = (one.terms, one.past_terms)
+    return found
 
 
 async def _store(session: ImportSession, records: Sequence[_Numbered]) -> None:
@@ -149,9 +163,10 @@ async def _written(session: ImportSession, records: Sequence[_Numbered]) -> list
         changes = await restore_records(connection, tenant, new, logs=known.logs)
         await restore_artifact_references(connection, tenant, [one.line for one in new])
         await append_changes(connection, tenant, changes)
-        restored = [one.id for one in new if one.id in known.tombstones]
+        stored = [one for one, verdict in zip(every, verdicts, strict=True) if verdict.reason is None]
+        restored = [one.id for one in stored if one.id in known.tombstones] if session.restore_erased else []
     if restored:
-        # A tombstone beside its record does no harm if this is interrupted: the next run deletes it.
+        # If this is interrupted, a tombstone stays beside its record, where it does no harm until the next run.
         async with session.database.background(Role.ERASE, tenant=tenant.id) as connection:
             await delete_tombstones(connection, tenant, restored)
     return verdicts

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from stratagraph.memory.records.artifacts import Artifacts
@@ -18,9 +19,10 @@ from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.transfer.export_file import ExportFile, NumberedLine
 from stratagraph.memory.transfer.import_session import ImportSession
 from stratagraph.memory.transfer.new_ids import NewIds
+from stratagraph.memory.transfer.one_ahead import one_ahead
 from stratagraph.memory.transfer.restoration_report import RestorationReport
 from stratagraph.memory.transfer.restored_links import HOLDING, restore_connections, restore_relation_batch
-from stratagraph.memory.transfer.restored_records import restore_batch
+from stratagraph.memory.transfer.restored_records import restorable_batches, restore_batch
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import InvalidInput
@@ -85,14 +87,17 @@ class RecordImport:
         )
         if new_ids:
             session.new_ids = NewIds(caller.tenant, totals.ids.values())
-        session.ids = totals.ids["record"] if needs_ids else None
+        if dry_run:
+            ids = totals.ids["record"]
+            session.ids = ids if session.new_ids is None else ids.mapped(session.new_ids.of)
         await _restore_predicates(session)
         await self._restore_artifacts(session, trust)
-        for records in session.records():
-            await restore_batch(session, records)
-            advance(len(records))
-        for records in session.records(holding=HOLDING):
-            await restore_connections(session, records)
+        async with aclosing(one_ahead(restorable_batches(session))) as batches:
+            async for records in batches:
+                await restore_batch(session, records)
+                advance(len(records))
+        for lines in session.records(holding=HOLDING):
+            await restore_connections(session, lines)
         for relations in session.batches(RelationLine, "relation"):
             await restore_relation_batch(session, relations)
             advance(len(relations))

@@ -78,7 +78,7 @@ async def find_known(
             for row, content in zip(stored, opened, strict=True)
         },
         logs=await find_logs(connection, tenant, ids),
-        tombstones=await find_tombstones(connection, tenant, [one.id for one in new]) if new else {},
+        tombstones=await find_tombstones(connection, tenant, ids),
         equal={new[row["place"]].id: row["id"] for row in facts if row["is_equal"]},
         rivals={new[row["place"]].id: row["id"] for row in facts if not row["is_equal"]},
         taken=await _find_taken(connection, tenant, new),

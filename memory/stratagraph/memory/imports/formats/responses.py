@@ -11,7 +11,7 @@ from typing import Any
 
 from stratagraph.memory.imports.conversation import Conversation
 from stratagraph.memory.imports.fields import Fields, Reading
-from stratagraph.memory.imports.formats.envelope import read_envelope
+from stratagraph.memory.imports.formats.envelope import read_envelope, read_half
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference, one_a_line
 from stratagraph.memory.imports.formats.parts import PROMPTS
 from stratagraph.memory.imports.formats.response_items import ItemReader, is_item
@@ -80,10 +80,12 @@ def _conversation(chain: Sequence[Any], reading: Reading) -> Conversation:
             items = ItemReader(
                 transcript, at=fields.time("created_at") if fields.peek("object") == "response" else None
             )
-            _read_bodies(fields, items)
+            user = _read_bodies(fields, items)
             items.close()
             last = _described(fields, transcript)
+            last.user = last.user or user
             found = found or last
+            found.user = found.user or last.user
             if last.outcome is not None:
                 found.outcome, found.reason = last.outcome, last.reason
     assert found is not None
@@ -91,20 +93,21 @@ def _conversation(chain: Sequence[Any], reading: Reading) -> Conversation:
     return found
 
 
-def _read_bodies(fields: Fields, items: ItemReader) -> None:
-    """Read a request, then its response, which may be beside each other or one object."""
+def _read_bodies(fields: Fields, items: ItemReader) -> str | None:
+    """Read a request, then its response, which may be beside each other or one object; return the request's user."""
+
+    def read_body(body: Fields) -> None:
+        body.take("object")
+        body.skip(EARLIER, "previous_response_id")
+        _read_header(body)
+        _read_lists(body, items, _LISTS)
+
     _read_header(fields)
     _read_lists(fields, items, ("input", "items"))
-    for half in _HALVES:
-        if fields.holds(half, dict):
-            body = fields.object(half)
-            assert body is not None
-            with body:
-                body.take("object")
-                body.skip(EARLIER, "previous_response_id")
-                _read_header(body)
-                _read_lists(body, items, _LISTS)
+    user = read_half(fields, "request", read_body)
+    read_half(fields, "response", read_body)
     _read_lists(fields, items, ("output",))
+    return user
 
 
 def _read_header(fields: Fields) -> None:

@@ -14,14 +14,13 @@ from typing import IO, Any, cast
 import orjson
 
 from stratagraph.memory.imports.memories.form import RefusedMemory
-from stratagraph.memory.imports.memories.format import Row
+from stratagraph.memory.imports.memories.format import SHOWN, Row
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
 MAX_VALUE = 64 * 2**20  # bytes, uncompressed, of a file that is one JSON value
 ENDINGS = (".json", ".jsonl", ".ndjson", ".af")  # of the files that are read in a directory, also with .gz
 NOTE_ENDINGS = (".md", ".markdown")
-SHOWN = 20  # rows by which a format is recognised
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 20  # bytes read at once

@@ -5,7 +5,7 @@ An edge is a fact that holds from `valid_at` until `invalid_at`, or until it was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, first_difference
 from stratagraph.memory.imports.memories.form import Happening, Named, RefusedMemory, Statement, Thing
-from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each
+from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each, first_fitting
 from stratagraph.memory.imports.memories.neo4j_export import is_exported, properties_of
 from stratagraph.store.model.errors import InvalidInput
 
@@ -25,13 +25,12 @@ _EMBEDDINGS = ("name_embedding", "fact_embedding")
 _EPISODE, _NODE, _EDGE, _MENTION = "episode", "node", "edge", "mention"
 
 
-def _difference(rows: Sequence[Any]) -> Difference | None:
-    row: Any = rows[0] if rows else None
-    for value in rows[:1]:
-        for _, _, one in _parts(Row("", value)):
-            row = one
-            break
-    value = _plain(row)
+def _difference(row: Any) -> Difference | None:
+    return first_fitting((value for _, _, value in _parts(Row("", row))), _part_difference)
+
+
+def _part_difference(part: Any) -> Difference | None:
+    value = _plain(part)
     is_object = isinstance(value, dict)
     return first_difference(
         [

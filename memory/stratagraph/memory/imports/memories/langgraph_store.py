@@ -15,7 +15,7 @@ from typing import Any
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, first_difference
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement
-from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each
+from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each, first_fitting
 from stratagraph.memory.imports.memories.values import scalar_tags
 from stratagraph.store.model.errors import InvalidInput
 
@@ -27,12 +27,14 @@ _FILING = re.compile(
 )
 
 
-def _difference(rows: Sequence[Any]) -> Difference | None:
-    row: Any = rows[0] if rows else None
+def _difference(row: Any) -> Difference | None:
+    if isinstance(row, dict) and isinstance(row.get("items"), list) and row["items"]:
+        return first_fitting(row["items"], _item_difference)
+    return _item_difference(row)
+
+
+def _item_difference(row: Any) -> Difference | None:
     is_object = isinstance(row, dict)
-    if is_object and isinstance(row.get("items"), list) and row["items"]:
-        row = row["items"][0]
-        is_object = isinstance(row, dict)
     return first_difference(
         [
             (is_object, "its first value is no object"),

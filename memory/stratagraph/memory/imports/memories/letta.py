@@ -16,8 +16,7 @@ _SYSTEM = "letta"
 _PASSAGES = ("archival_memory", "passages", "archival_passages")
 
 
-def _difference(rows: Sequence[Any]) -> Difference | None:
-    row: Any = rows[0] if rows else None
+def _difference(row: Any) -> Difference | None:
     is_object = isinstance(row, dict)
     if is_object and isinstance(row.get("core_memory"), list):  # a file of version 0.1 is one agent
         return first_difference(

@@ -92,6 +92,7 @@ def read_markdown(text: str) -> Parts:
         if heading is not None:
             close()
             level, name = len(heading.group(1)), heading.group(2).strip()
+            _add_links(name, parts)
             path = [one for one in path if one[0] < level]
             if level == 1 and parts.title is None and name:
                 parts.title = name
