@@ -15,7 +15,7 @@ MEMORY = Path("/dev/shm")
 NEEDED_BYTES = 8 * 2**30  # for the files of a whole run and for the servers that use them
 
 pytest_plugins = ["fix_memory", "fix_mirror", "fix_neo4j", "fix_service", "fix_faults", "fix_browser", "fix_erasing"]
-pytest_plugins += ["fix_noninterference", "fix_own_database"]
+pytest_plugins += ["fix_noninterference", "fix_own_database", "fix_transfer"]
 
 # `make soak`: 100 histories of 100 steps each, with a new random seed on each run.
 settings.register_profile("soak", max_examples=100, stateful_step_count=100, deadline=None, derandomize=False)

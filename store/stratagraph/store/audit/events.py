@@ -63,7 +63,7 @@ async def write_audit(
     if not events:
         return
     fresh = set(new)
-    heads, known = await _heads(connection, tenant, {event.record for event in events} - fresh)
+    heads, known = await lock_heads(connection, tenant, {event.record for event in events} - fresh)
     secret = known | set(sealed)
     sealer: Sealer | None = None
 
@@ -126,7 +126,7 @@ async def write_audit(
     )
 
 
-async def _heads(
+async def lock_heads(
     connection: AsyncConnection, tenant: Tenant, ids: set[UUID]
 ) -> tuple[dict[UUID, tuple[int, bytes]], set[UUID]]:
     """Lock the heads of the chains; return their (seq, hash) by record, and the records whose rationale is sealed.

@@ -76,7 +76,7 @@ async def lock_slots(connection: AsyncConnection, tenant: Tenant, slots: Mapping
     """
     if not slots:
         return {}
-    found = await _lock_known_slots(connection, tenant, slots)
+    found = await lock_known_slots(connection, tenant, slots)
     missing = sorted(slots.keys() - found.keys())
     if not missing:
         return found
@@ -99,10 +99,10 @@ async def lock_slots(connection: AsyncConnection, tenant: Tenant, slots: Mapping
         rows,
         suffix="ON CONFLICT (tenant, scope, sensitivity, slot_key) DO NOTHING",
     )
-    return await _lock_known_slots(connection, tenant, slots)
+    return await lock_known_slots(connection, tenant, slots)
 
 
-async def _lock_known_slots(connection: AsyncConnection, tenant: Tenant, slots: Collection[Slot]) -> dict[Slot, bool]:
+async def lock_known_slots(connection: AsyncConnection, tenant: Tenant, slots: Collection[Slot]) -> dict[Slot, bool]:
     """Lock those of `slots` that exist, in sorted order; return for each whether it is single-valued."""
     rows = await fetch(connection, "lock_slots", tenant=tenant.id, **slot_arrays(slots))
     return {Slot(row["scope"], row["sensitivity"], row["slot_key"]): row["single_valued"] for row in rows}
