@@ -208,7 +208,10 @@ class _Session:
         id_ = self._session if part is None else f"{self._session or ''}:{part}"
         if id_ not in self.threads:
             known = None if self._session is None else id_
-            self.threads[id_] = _Thread(id=known, reading=self._new_reading())
+            thread = self.threads[id_] = _Thread(id=known, reading=self._new_reading())
+            session = tag("session", self._session) if part is not None else None
+            if session is not None:
+                thread.tags["session"] = session
         return self.threads[id_]
 
 
