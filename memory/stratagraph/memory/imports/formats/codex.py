@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from stratagraph.memory.imports.conversation import ROLES, Attachment, Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
@@ -26,6 +24,7 @@ from stratagraph.memory.imports.formats.parts import (
     read_arguments,
     read_content,
     read_failure,
+    result_text,
     storable,
 )
 from stratagraph.memory.imports.formats.sessions import (
@@ -278,7 +277,7 @@ class _Session:
     def tool_search_output(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the tools that were found."""
         item.take("status", "execution")
-        return self._returned(orjson.dumps(item.take("tools")).decode(), (), _call_id(item), None, at)
+        return self._returned(result_text(item.take("tools")), (), _call_id(item), None, at)
 
     def picture_call(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the call that made a picture, with it."""
