@@ -30,6 +30,7 @@ from stratagraph.memory.imports.formats.parts import (
 from stratagraph.memory.imports.formats.sessions import (
     COPIES,
     SUMMARIES,
+    call_id,
     parts_of,
     read_parts,
     report_version,
@@ -250,7 +251,7 @@ class _Session:
         """Return the call of a function or of a tool that takes a text."""
         item.take("status")
         tool, arguments = item.required_text("name"), read_arguments(item.take("arguments", "input"))
-        return [self.call(tool, arguments, _call_id(item), at)]
+        return [self.call(tool, arguments, call_id(item, "call_id"), at)]
 
     def shell_call(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the call of the built-in shell."""
@@ -272,12 +273,12 @@ class _Session:
     def tool_search_call(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return a search for tools."""
         item.take("status", "execution")
-        return [self.call("tool_search", read_arguments(item.take("arguments")), _call_id(item), at)]
+        return [self.call("tool_search", read_arguments(item.take("arguments")), call_id(item, "call_id"), at)]
 
     def tool_search_output(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the tools that were found."""
         item.take("status", "execution")
-        return self._returned(result_text(item.take("tools")), (), _call_id(item), None, at)
+        return self._returned(result_text(item.take("tools")), (), call_id(item, "call_id"), None, at)
 
     def picture_call(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the call that made a picture, with it."""
@@ -293,7 +294,7 @@ class _Session:
 
     def output(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the result of a call: a text, which may be JSON or have a header, parts, or an object."""
-        id_, value, failed = _call_id(item), item.take("output"), read_failure(item)
+        id_, value, failed = call_id(item, "call_id"), item.take("output"), read_failure(item)
         item.take("name")
         path = item.path("output")
         if isinstance(value, dict):
@@ -356,13 +357,6 @@ def shell_result(text: str) -> tuple[str, int | None]:
         return text, None
     codes = [int(match["code"] or match["exited"]) for match in header if match and (match["code"] or match["exited"])]
     return text[end + len(_OUTPUT) :], codes[0] if codes else None
-
-
-def _call_id(item: Fields) -> str:
-    id_ = item.id("call_id")
-    if id_ is None:
-        raise InvalidInput(f"{item.path('call_id')}: is missing; it must be a string, the id of the call")
-    return id_
 
 
 CODEX = Format(
