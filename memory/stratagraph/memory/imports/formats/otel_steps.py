@@ -15,7 +15,7 @@ from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.envelope import outcome_of
 from stratagraph.memory.imports.formats.otel_attributes import Kind, ToolRun, kind_of, read_messages, read_tool
 from stratagraph.memory.imports.formats.otel_messages import json_of, read_message
-from stratagraph.memory.imports.formats.otel_spans import Span
+from stratagraph.memory.imports.formats.otel_spans import Span, check_value
 from stratagraph.store.model.errors import InvalidInput
 
 IDS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")
@@ -157,9 +157,11 @@ class _Group:
         """Return the steps of all messages of a span. A message is read, and what it leaves out counted, once."""
         found: list[_Entry] = []
         for place, (path, message, is_output) in enumerate(read_messages(span, fields)):
-            mark = _mark(message)
+            value = json_of(message)
+            check_value(value, path)
+            mark = _mark(value)
             if mark not in self.known:
-                with reading.object(json_of(message), path) as read:
+                with reading.object(value, path) as read:
                     self.known[mark] = [(step, _key(step)) for step in read_message(read, place)]
             at = span.ended_at if is_output else span.began_at
             found += [_Entry(step, key, place, at) for step, key in self.known[mark]]
@@ -207,22 +209,37 @@ class _Group:
 
 
 def _key(step: Step) -> bytes:
-    """Return what identifies a step in a history: what was said or done, without ids and times."""
+    """Return what identifies a step in a history: what was said or done, without ids and times.
+
+    Raises InvalidInput for arguments of a call that are nested too deeply.
+    """
     if isinstance(step, Called):
-        said: list[Any] = ["called", step.tool, step.arguments]
-    elif isinstance(step, Returned):
-        said = ["returned", json_of(step.text)]
-    else:
-        said = ["said", step.role, step.text.strip(), [one.uri or one.media_type for one in step.attachments]]
-    return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+        key = _hash(["called", step.tool, step.arguments])
+        if key is None:
+            raise InvalidInput("the arguments of a call are nested too deeply; at most 250 levels are read")
+        return key
+    if isinstance(step, Returned):
+        # The same JSON may be written in several ways.
+        return _hash(["returned", json_of(step.text)]) or hashlib.sha256(step.text.encode()).digest()
+    attachments = [one.uri or one.media_type for one in step.attachments]
+    return hashlib.sha256(orjson.dumps(["said", step.role, step.text.strip(), attachments])).digest()
 
 
-def _mark(message: Any) -> bytes:
+def _mark(value: Any) -> bytes:
     """Return what identifies a message among those of all spans of a conversation."""
-    value = json_of(message)
     if isinstance(value, dict):
         value = {name: one for name, one in value.items() if name not in ("finish_reason", "index")}
-    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+    mark = _hash(value)
+    assert mark is not None  # `check_value` has refused values nested so deeply
+    return mark
+
+
+def _hash(value: Any) -> bytes | None:
+    """Return the hash of a JSON value; None if it is nested too deeply."""
+    try:
+        return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+    except orjson.JSONEncodeError:
+        return None
 
 
 def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool, has_ended: bool) -> list[Step]:
