@@ -7,9 +7,11 @@ it was; one that was deleted there stays.
 from __future__ import annotations
 
 import asyncio
+import mimetypes
+import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import partial
@@ -30,6 +32,7 @@ from stratagraph.memory.imports.memories.requests import MemorySource, changed_a
 from stratagraph.memory.imports.memories.summary import MemorySummary
 from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, Refused
 from stratagraph.memory.imports.storing import Change, Item, store_items
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.transfer.restoring import RecordImport
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import RecordState
@@ -40,6 +43,8 @@ from stratagraph.store.model.trust import Trust
 BATCH = 200  # memories in one transaction
 BOUNDED = 40  # facts with a validity about one subject in one transaction; each is compared with those before it
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
+MAX_ATTACHMENTS = 64  # of one memory
+_CHUNK = 1 << 20  # bytes of an attachment read at once
 ATTEMPTS = 5  # to store memories that other imports store at the same time
 
 
@@ -62,12 +67,14 @@ class MemoryImport:
 async def import_memories(
     capture: Capture,
     records: RecordImport,
+    artifacts: Artifacts,
     trust: Trust,
     wanted: MemoryImport,
     *,
     advance: Advance = lambda _: None,
 ) -> MemorySummary:
-    """Capture the memories of all files, BATCH per transaction. Records of Membrane are restored by `records`.
+    """Capture the memories of all files, BATCH per transaction. Records of Membrane are restored by `records`, and
+    attachments stored by `artifacts`.
 
     A part that is malformed is listed in the summary, and so is a file that has no known format; all others are stored.
     May be stopped at any time and run again; memories that are stored are not stored twice. Raises InvalidInput for a
@@ -75,7 +82,7 @@ async def import_memories(
     """
     files = find_sources(wanted.paths)
     summary = MemorySummary(source=", ".join(path.name for path in wanted.paths), dry_run=wanted.dry_run)
-    run = _Run(capture, records, trust, wanted, summary, advance)
+    run = _Run(capture, records, artifacts, trust, wanted, summary, advance)
     for file in files:
         await run.add_file(file)
     return summary
@@ -104,6 +111,7 @@ class _Run:
 
     capture: Capture
     records: RecordImport
+    artifacts: Artifacts
     trust: Trust
     wanted: MemoryImport
     summary: MemorySummary
@@ -241,11 +249,11 @@ class _Run:
         items = []
         for read in reads:
             if read.record is None:
-                items.append(Item(read.name, [self._request(read)]))
+                items.append(Item(read.name, [await self._request(read)]))
             elif isinstance(read.memory, Happening):
-                items.append(Item(read.name, [self._request(read)], Change.EDITED))
+                items.append(Item(read.name, [await self._request(read)], Change.EDITED))
             else:
-                items.append(Item(read.name, [self._request(read, await self._replaced(read, leaving))]))
+                items.append(Item(read.name, [await self._request(read, await self._replaced(read, leaving))]))
         return items
 
     def _is_previewed(self, read: _Read) -> bool:
@@ -257,8 +265,18 @@ class _Run:
         self.previewed.add(key)
         return is_known
 
-    def _request(self, read: _Read, replaces: Sequence[UUID] = ()) -> CaptureRequest:
-        return read.source.request(read.memory, read.version, replaces)
+    async def _request(self, read: _Read, replaces: Sequence[UUID] = ()) -> CaptureRequest:
+        """Return the capture of a memory, after storing its attachments; a dry run counts them."""
+        stored = []
+        for file in read.memory.attachments[:MAX_ATTACHMENTS]:
+            if not _is_readable(file, most=self.artifacts.max_bytes):
+                self.summary.skip("attachments that are too large or cannot be read")
+                continue
+            self.summary.artifacts += 1
+            if not self.wanted.dry_run:
+                media_type, _ = mimetypes.guess_type(file.name)
+                stored.append((await self.artifacts.put(self.trust, _contents(file), media_type=media_type)).uri)
+        return read.source.request(read.memory, read.version, replaces=replaces, artifacts=stored)
 
     async def _look_up(self, reads: Iterable[_Read]) -> None:
         """Find the latest stored version of each memory."""
@@ -314,3 +332,16 @@ def _is_older(memory: Remembered, known: MemoryRecord) -> bool:
     """Return whether the stored version of a memory was changed later than this one, by the times of its system."""
     own, stored = memory.changed_at or memory.at, changed_at(known.payload or {})
     return own is not None and stored is not None and own < stored
+
+
+def _is_readable(file: Path, *, most: int) -> bool:
+    try:
+        return file.stat().st_size <= most and os.access(file, os.R_OK)
+    except OSError:
+        return False
+
+
+async def _contents(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as opened:
+        while chunk := opened.read(_CHUNK):
+            yield chunk
