@@ -12,7 +12,7 @@ import orjson
 
 from stratagraph.memory.imports.conversation import Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
-from stratagraph.memory.imports.formats.envelope import outcome_of
+from stratagraph.memory.imports.formats.envelope import outcome_of, read_outcome
 from stratagraph.memory.imports.formats.otel_attributes import Kind, ToolRun, kind_of, read_messages, read_tool
 from stratagraph.memory.imports.formats.otel_messages import json_of, read_message
 from stratagraph.memory.imports.formats.otel_spans import Span, check_value
@@ -67,6 +67,15 @@ def own_conversation(span: Span) -> str | None:
 def _order(span: Span) -> tuple[datetime, datetime, str]:
     began, ended = span.began_at or span.ended_at or _EARLIEST, span.ended_at or span.began_at or _EARLIEST
     return began, ended, span.id
+
+
+def _outcome(span: Span, fields: Fields) -> tuple[str | None, str | None]:
+    """Return the outcome that the span of an agent's run states, or failure if the run failed; None for neither."""
+    stated = read_outcome(fields)
+    error = fields.take("error.type")
+    if stated[0] is not None or not (span.failed or error is not None):
+        return stated
+    return "failure", f"error.type = {error}" if error is not None else "status = error"
 
 
 @dataclass(slots=True)
@@ -138,7 +147,9 @@ class _Group:
         with reading.object(dict(span.attributes), "attributes") as fields:
             fields.take(*IDS, "gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind")
             self.user = self.user or fields.id(*USERS)
-            if reading.outcome_field is not None and (value := fields.take(reading.outcome_field)) is not None:
+            if span.parent is None and kind is Kind.AGENT:
+                self.outcome = _outcome(span, fields)
+            elif reading.outcome_field is not None and (value := fields.take(reading.outcome_field)) is not None:
                 self.outcome = outcome_of(reading.outcome_field, value)
             if kind is Kind.TOOL:
                 tools.append(read_tool(span, fields))
