@@ -31,6 +31,7 @@ from stratagraph.store.model.enums import Access, MemoryType, Sensitivity, Sourc
 from stratagraph.store.model.errors import Forbidden
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.key_rotation import Rotation
 
 _MADE = ("t", "at", "timestamp", "event")  # of a node, by the time or the store
 TRACE = "5b8efff798038103d269b633813fc60c"
@@ -184,6 +185,18 @@ async def test_who_may_not_write_stores_nothing(memory: Memory) -> None:
         with pytest.raises(Forbidden):
             await resources.span_intake.receive(trust, spans, scope="project:b")
     assert await waiting(memory) == 0
+
+
+async def test_waiting_spans_are_imported_after_their_key_was_replaced(memory: Memory) -> None:
+    resources = resources_of(memory)
+    spans = spans_of(RUN, conversation="x")
+    await receive(memory, resources, spans)
+    rotation = Rotation(memory.database, memory.directory, memory.clock)
+    (tenant,) = await rotation.tenants()
+    done = await rotation.rotate(tenant, lambda _: None)
+    assert (done.resealed, done.dropped) == (len(spans), 1)
+    await run_job(memory, resources)
+    assert len((await threads(memory))["trace:x"][0]) == 4
 
 
 async def test_waiting_spans_are_sealed_and_erased_with_their_scope_and_by_name(memory: Memory) -> None:
