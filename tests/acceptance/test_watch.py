@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
+import select
 import signal
 import tempfile
 from pathlib import Path
@@ -124,28 +124,34 @@ async def test_a_watch_waits_for_a_database_that_is_away_and_says_so_once(tmp_pa
         env = settings_of(postgres.url, tmp_path)
         with (tmp_path / "errors").open("w") as errors:
             process = Forked(["watch", str(folder), "--json"], env, errors, SOON)
-        first = json.loads(await asyncio.to_thread(process.stdout.readline))
+
+        async def has_printed() -> bool:
+            return bool(select.select([process.stdout], [], [], 0)[0])
+
+        await until(has_printed, within_s=60)
+        first = json.loads(process.stdout.readline())
         assert first["captured"] == 2
         postgres.kill()
         path.write_bytes(b"".join(lines))
+        (folder / "other.jsonl").write_bytes(b"".join(lines_of(1, 1)))
 
         def said() -> str:
             return (tmp_path / "errors").read_text()
 
         async def is_told() -> bool:
-            return "the database is away" in said()
+            return "waiting, and trying again" in said()
 
         await until(is_told, within_s=60)
         postgres.start()
 
         async def is_back() -> bool:
-            return "the database is back" in said()
+            return "going on:" in said()
 
         await until(is_back, within_s=90)
-        assert stored(postgres.url, CAPTURES) == 3 * 2
+        assert stored(postgres.url, CAPTURES) == 3 * 2 + 2
         process.send_signal(signal.SIGINT)
         assert await ended(process) == 0
-        assert said().count("the database is away") == 1
+        assert said().count("waiting, and trying again") == 1
     finally:
         postgres.close()
 

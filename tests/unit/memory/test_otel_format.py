@@ -223,6 +223,20 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
             list(OTEL_MESSAGES.read(line, new_reading))
 
 
+@pytest.mark.parametrize("name", ["openai_v2", "openllmetry", "openinference"])
+def test_what_three_instrumentations_of_one_library_say_of_a_run_is_the_same(name: str) -> None:
+    """The samples are what they printed of two calls of a model that was served for it, one span around them."""
+    (document,) = read_documents(SAMPLES / f"otel_{name}.jsonl")
+    assert isinstance(document, Document)
+    (found,) = document.format.read(document.value, new_reading)
+    assert essence(found.steps) == [
+        ("said", "user", "Is a berth free at Penhale?"),
+        ("called", "find_berths", {"port": "Penhale"}, "call_1"),
+        ("returned", '{"berth": 3}', "call_1", None),
+        ("said", "assistant", "Berth 3 is free."),
+    ]
+
+
 @pytest.mark.parametrize("indent", [None, 4])
 def test_spans_are_read_as_the_sdk_prints_them(tmp_path: Path, indent: int | None) -> None:
     lines = [json.loads(line) for line in (SAMPLES / "otel_sdk.jsonl").read_text().splitlines()]

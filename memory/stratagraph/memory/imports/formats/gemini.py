@@ -146,8 +146,8 @@ def _read_function_response(fields: Fields, message: Message) -> None:
     response = fields.take("response")
     failed = None
     if isinstance(response, dict):
-        if response.get("error") and response.keys() <= {"error", "output", "result"}:
-            failed, response = True, response["error"]
+        if response.get("error"):
+            failed, response = True, response["error"] if len(response) == 1 else response
         elif len(response) == 1:
             response = response.get("output", response.get("result", response))
     attachments = []
