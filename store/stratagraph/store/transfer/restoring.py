@@ -370,6 +370,7 @@ async def restore_relations(
         weights=[one.weight for one in relations],
         created=[one.created_at for one in relations],
         ended=[one.ended_at for one in relations],
+        ends=sorted({end for one in relations for end in (one.source, one.target)}),
     )
     return [Change(kind=Kind.RELATION, id=row["id"], version=row["row_version"]) for row in rows]
 
