@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import resource
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Annotated, Any
 
+import psutil
 import psycopg
 import typer
 from harness import Bound, Store, filled_stores, machine, people, report, server, summary, trust
@@ -69,16 +69,23 @@ class Filled:
 
 async def _exported(store: Filled, request: ExportRequest, *, ceiling: Sensitivity) -> dict[str, float]:
     """Export once; return the numbers of records and bytes, the seconds, and by how much the process has grown."""
-    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, perf_counter()
+    process = psutil.Process()
+    before, began = process.memory_info().rss, perf_counter()
     records = size = 0
+    most = before
     digest = hashlib.sha256()
     async with store.exports().open(trust(ceiling=ceiling), request) as export:
         async for chunk in export.chunks():
             records += chunk.records
             size += len(chunk.data)
             digest.update(chunk.data)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    return {"records": records, "bytes": size, "seconds": perf_counter() - began, "grown_mb": grown / 1024}
+            most = max(most, process.memory_info().rss)
+    return {
+        "records": records,
+        "bytes": size,
+        "seconds": perf_counter() - began,
+        "grown_mb": (most - before) / (1 << 20),
+    }
 
 
 async def _copied(store: Filled) -> float:

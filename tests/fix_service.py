@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import httpx
+import psycopg
 import pytest
 
 READY_S = 60
@@ -133,6 +134,19 @@ def environment(**settings: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATAGRAPH_")}
     settings = {"embedder": "off"} | settings
     return kept | {f"STRATAGRAPH_{name.upper()}": value for name, value in settings.items()}
+
+
+def settings_of(database_url: str, tmp_path: Path) -> dict[str, str]:
+    """Return the environment of commands on a database that a test was given."""
+    return environment(database_url=database_url, data_dir=str(tmp_path / "data"), master_key=MASTER_KEY)
+
+
+def stored(url: str, statement: str) -> int:
+    """Return the number that a statement counts."""
+    with psycopg.connect(url) as connection:
+        row = connection.execute(statement).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 @contextmanager

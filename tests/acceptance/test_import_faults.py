@@ -9,22 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from fix_git import new_repository
 from fix_memory import until
-from fix_service import MASTER_KEY, Client, Forked, environment, run_command
+from fix_service import Client, Forked, run_command, settings_of, stored
 
 COMMITS = 420
 CONVERSATIONS = 90
 TURNS = 12
 MEMORIES = 1_500
-
-
-def stored(url: str, statement: str) -> int:
-    with psycopg.connect(url) as connection:
-        row = connection.execute(statement).fetchone()
-    assert row is not None
-    return int(row[0])
 
 
 async def kill_at_random(arguments: list[str], env: Mapping[str, str], url: str, *, of: int) -> bool:
@@ -50,10 +42,6 @@ async def final(arguments: list[str], env: Mapping[str, str]) -> dict[str, Any]:
     assert status == 0, err
     summary: dict[str, Any] = json.loads(out)
     return summary
-
-
-def settings_of(database_url: str, tmp_path: Path) -> dict[str, str]:
-    return environment(database_url=database_url, data_dir=str(tmp_path / "data"), master_key=MASTER_KEY)
 
 
 async def test_an_import_of_a_repository_that_is_killed_leaves_each_commit_once(

@@ -190,11 +190,19 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
             "Lessons",
             "History",
         ),
-        *("Changes", "Forgetting and erasing", "Artifacts", "The mirror", "Background jobs", "Not built yet"),
+        *(
+            "Changes",
+            "Forgetting and erasing",
+            "Artifacts",
+            "Exports",
+            "The mirror",
+            "Background jobs",
+            "Not built yet",
+        ),
     ]
     assert titles(ARCHITECTURE) == [
         *("Rooms", "One capture", "One retrieval", "The change feed", "Lock order", "Transactions and roles"),
-        *("Errors", "Background jobs", "Backups"),
+        *("Errors", "Background jobs", "Exports", "Backups"),
     ]
     assert titles(DATA_MODEL) == [
         *(

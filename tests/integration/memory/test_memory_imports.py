@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
 import random
 from collections import Counter
@@ -10,17 +12,26 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
+from fix_erasing import Store
 from fix_memory import NOON, Memory, fresh_database, memory_of
+from fix_secrets import planted
+from fix_transfer import Transfer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from obstore.store import MemoryStore
 
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.imports.memories.run import MemoryImport, import_memories
 from stratagraph.memory.imports.memories.summary import MemorySummary
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.transfer.exports import ExportForm, ExportRequest, Exports
+from stratagraph.memory.transfer.restoring import RecordImport
+from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -46,7 +57,11 @@ async def empty(postgres_url: str, template_database: str) -> AsyncIterator[Memo
 
 async def imported(memory: Memory, *paths: Path, **options: Any) -> MemorySummary:
     memory.clock.forward(timedelta(seconds=1))
-    return await import_memories(memory.capture, memory.trust, MemoryImport(paths=paths, **options))
+    artifacts = Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore()))
+    restoring = RecordImport(memory.database, memory.directory, artifacts)
+    return await import_memories(
+        memory.capture, restoring, artifacts, memory.trust, MemoryImport(paths=paths, **options)
+    )
 
 
 async def listed(memory: Memory, type_: MemoryType, states: list[RecordState] | None = None) -> list[MemoryRecord]:
@@ -316,6 +331,20 @@ async def test_notes_that_are_edited_supersede_their_sections_and_others_stay(me
     }
 
 
+async def test_files_that_notes_embed_are_artifacts_of_their_sections(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "chart.png").write_bytes(b"\x89PNG chart")
+    (tmp_path / "Route.md").write_text("Go north.\n\n![[chart.png]] ![plan](missing.pdf)\n\n![out](../../etc/hosts)\n")
+    dry = await imported(memory, tmp_path, dry_run=True)
+    assert await memory.rows("SELECT * FROM artifact_reference") == []
+    summary = await imported(memory, tmp_path)
+    assert (dry.artifacts, summary.artifacts) == (1, 1)
+    assert summary.skipped == {"embedded files that are not in the folder": 2}
+    (reference,) = await memory.rows("SELECT sha256, media_type FROM artifact_reference")
+    assert bytes(reference["sha256"]) == hashlib.sha256(b"\x89PNG chart").digest()
+    assert (await imported(memory, tmp_path)).artifacts == 0
+
+
 async def test_what_is_refused_is_listed_with_its_place_and_the_rest_is_stored(memory: Memory, tmp_path: Path) -> None:
     later = (NOON + timedelta(days=400)).isoformat()
     results = [
@@ -350,6 +379,40 @@ async def test_a_long_history_of_one_user_is_stored_in_several_transactions(memo
     assert (summary.refused, summary.records["semantic"]) == ([], 120)
 
 
+async def test_two_imports_at_the_same_time_store_each_memory_once(memory: Memory, tmp_path: Path) -> None:
+    texts = {number: (f"user{number % 3}", f"counted {number} terns") for number in range(450)}
+    file = mem0_file(tmp_path, texts)
+    summaries = await asyncio.gather(*(imported(memory, file) for _ in range(3)))
+    assert [summary.refused for summary in summaries] == [[], [], []]
+    assert sum(summary.captured for summary in summaries) == 450
+    assert await facts(memory) == dict.fromkeys(
+        ((user, "memory", text, None, None) for user, text in texts.values()), 1
+    )
+    edited = mem0_file(tmp_path, {number: (user, f"{text} twice") for number, (user, text) in texts.items()})
+    summaries = await asyncio.gather(*(imported(memory, edited) for _ in range(2)))
+    assert [summary.refused for summary in summaries] == [[], []]
+    assert {text for _, _, text, *_ in await facts(memory)} == {f"{text} twice" for _, text in texts.values()}
+
+
+async def test_a_secret_in_a_memory_is_masked_wherever_it_is_stored(
+    memory: Memory, database_url: str, tmp_path: Path
+) -> None:
+    token, sentence = planted("github", 7)
+    store = Store(memory, tmp_path / "artifacts", database_url)
+    lines = [
+        {"type": "entity", "name": "Relay", "entityType": "service", "observations": [sentence]},
+        {"type": "relation", "from": "Relay", "to": "Hub", "relationType": "calls"},
+    ]
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    summary = await imported(memory, file)
+    assert (summary.refused, summary.captured) == ([], 3)
+    found = await store.holding([token.lower(), "relay"])
+    assert {word for words in found.values() for word in words} == {"relay"}
+    again = await imported(memory, file)
+    assert (again.captured, again.replayed) == (0, 3)
+
+
 async def test_an_erased_memory_is_not_imported_again_unless_it_is_restored(memory: Memory, tmp_path: Path) -> None:
     file = mem0_file(tmp_path, {1: ("ann", "sings"), 2: ("ann", "dances")})
     await imported(memory, file)
@@ -375,3 +438,48 @@ async def test_damaged_files_are_stored_as_far_as_they_can_be_and_the_rest_is_re
         file.write_text(text[:place] + cut + text[place + chance.randrange(3) :])
         summary = await imported(memory, file)
         assert all(one.reason.strip() and "reference" not in one.reason for one in summary.refused)
+
+
+async def test_records_in_the_forms_of_the_rfc_keep_ids_states_versions_relations_and_audit(memory: Memory) -> None:
+    summary = await imported(memory, SAMPLES / "membrane.jsonl", SAMPLES / "membrane_canonical.json")
+    assert (summary.refused, summary.captured) == ([], 7)
+    old, new = (UUID(f"01961e2c-7a10-7c3a-9b1e-00000000000{place}") for place in (2, 3))
+    shallow, deep = await memory.record(old), await memory.record(new)
+    assert (shallow.state, shallow.version, deep.state) == (RecordState.SUPERSEDED, 2, RecordState.ACTIVE)
+    assert [(row["source"], row["target"]) for row in await memory.rows(LINKS, name="supersedes")] == [(new, old)]
+    log = (await memory.lookup.audit(memory.trust, [old]))[old]
+    assert [(entry.actor, entry.rationale) for entry in log] == [
+        ("diver", "first sounding"),
+        ("diver", "sounded again"),
+    ]
+    refused = await imported(memory, SAMPLES / "membrane.jsonl", scope="project:x")
+    assert "leave --scope out" in refused.refused[0].reason
+
+
+async def test_an_export_in_the_form_of_the_rfc_comes_back_in_another_store(
+    memory: Memory, other: Memory, transfer: Transfer
+) -> None:
+    await imported(memory, SAMPLES)
+    await memory.observe("Pier 4", "open", "until eight", revision_policy="replace")
+    await memory.observe("Pier 4", "open", "until ten", revision_policy="replace")
+    exports = Exports(memory.database, memory.directory, memory.clock, transfer.artifacts(memory))
+    async with exports.open(memory.trust, ExportRequest(form=ExportForm.RFC)) as export:
+        file = transfer.file(b"".join([chunk.data async for chunk in export.chunks()]))
+    other.clock.forward(timedelta(days=1))
+    dry = await imported(other, file, dry_run=True)
+    assert await listed(other, MemoryType.ENTITY) == []
+    summary = await imported(other, file)
+    assert (summary.refused, dict(dry.records)) == ([], dict(summary.records))
+    for type_ in (MemoryType.ENTITY, MemoryType.SEMANTIC, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
+        ours, theirs = await listed(memory, type_), await listed(other, type_)
+        assert {identity(one) for one in ours} == {identity(one) for one in theirs}
+    for predicate in ("supersedes", "subject_entity", "object_entity", "derived_semantic", "mentions_entity"):
+        links = [await store.rows(LINKS, name=predicate) for store in (memory, other)]
+        here, there = ({tuple(row.values()) for row in found} for found in links)
+        assert here == there
+    again = await imported(other, file)
+    assert (again.captured, again.replayed, again.refused) == (0, summary.captured, [])
+
+
+def identity(record: MemoryRecord) -> tuple[Any, ...]:
+    return record.id, record.state, record.version, record.name, record.text, record.created_at, record.updated_at

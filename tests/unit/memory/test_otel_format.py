@@ -20,6 +20,7 @@ from stratagraph.memory.imports.fields import Reading
 from stratagraph.memory.imports.formats.otel import OTEL, OTEL_MESSAGES
 from stratagraph.memory.imports.formats.otel_spans import read_span
 from stratagraph.memory.imports.formats.otel_steps import conversations_of
+from stratagraph.memory.imports.trace_files import Document, read_documents
 from stratagraph.store.model.errors import InvalidInput
 
 TRACE = "5b8efff798038103d269b633813fc60c"
@@ -220,6 +221,31 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
     if OTEL_MESSAGES.difference(line) is None:
         with suppress(InvalidInput):
             list(OTEL_MESSAGES.read(line, new_reading))
+
+
+@pytest.mark.parametrize("name", ["openai_v2", "openllmetry", "openinference"])
+def test_what_three_instrumentations_of_one_library_say_of_a_run_is_the_same(name: str) -> None:
+    """The samples are what they printed of two calls of a model that was served for it, one span around them."""
+    (document,) = read_documents(SAMPLES / f"otel_{name}.jsonl")
+    assert isinstance(document, Document)
+    (found,) = document.format.read(document.value, new_reading)
+    assert essence(found.steps) == [
+        ("said", "user", "Is a berth free at Penhale?"),
+        ("called", "find_berths", {"port": "Penhale"}, "call_1"),
+        ("returned", '{"berth": 3}', "call_1", None),
+        ("said", "assistant", "Berth 3 is free."),
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_spans_are_read_as_the_sdk_prints_them(tmp_path: Path, indent: int | None) -> None:
+    lines = [json.loads(line) for line in (SAMPLES / "otel_sdk.jsonl").read_text().splitlines()]
+    file = tmp_path / "spans.json"
+    file.write_text("".join(json.dumps(line, indent=indent) + "\n" for line in lines))
+    (document,) = read_documents(file)
+    assert isinstance(document, Document)
+    assert document.format is OTEL
+    assert document.value == lines
 
 
 def test_the_samples_are_read_whole() -> None:

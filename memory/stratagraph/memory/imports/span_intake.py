@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+import orjson
 import structlog
 
 from stratagraph.memory.capture.service import Capture
@@ -147,7 +148,7 @@ class SpanIntake:
             return await delete_read_spans(connection, key, before=now - timedelta(seconds=FINISHED_S))
 
     async def _import(self, received: ReceivedSpans, summary: ImportSummary, *, now: datetime) -> None:
-        spans = [span_from_json(content) for content in received.contents]
+        spans = await asyncio.to_thread(_opened, received)
         is_over = received.newest_at <= now - timedelta(seconds=FINISHED_S) or _has_ended(spans)
         names = await self._directory.scope_names({received.scope})
         scope = names[received.scope]
@@ -158,7 +159,9 @@ class SpanIntake:
             artifacts=self._artifacts,
             scope=None if scope == UNSCOPED else scope,
         )
-        for conversation in conversations_of(spans, lambda: Reading(zone=UTC), is_over=is_over):
+        # Apart from the event loop: each call of a model repeats the whole conversation before it.
+        found = await asyncio.to_thread(conversations_of, spans, lambda: Reading(zone=UTC), is_over=is_over)
+        for conversation in found:
             await run.add(conversation.id or SOURCE, SOURCE, conversation)
         await run.store()
 
@@ -183,6 +186,10 @@ def _sorted(spans: Sequence[Span]) -> tuple[Receipt, list[NewSpan]]:
             conversation_id, content = own_conversation(span), span_to_json(span)
             kept.append(NewSpan(trace=span.trace, id=span.id, conversation=conversation_id, content=content))
     return receipt, kept
+
+
+def _opened(received: ReceivedSpans) -> list[Span]:
+    return [span_from_json(orjson.loads(content)) for content in received.contents]
 
 
 def _has_ended(spans: Iterable[Span]) -> bool:

@@ -72,8 +72,7 @@ async def store_items(
             if isinstance(error, IdempotencyMismatch):
                 raced.append(item)
             else:
-                reason = error.message.removeprefix(f"items.{position}: ")
-                summary.refused.append(Refused(item.name, reason))
+                summary.refused.append(Refused(item.name, _reason(error, position)))
         else:
             summary.add(answers)
             _count_changes(left, len(answers), summary)
@@ -107,6 +106,12 @@ def _position(error: StratagraphError) -> int | None:
     path = error.path or []
     is_item = len(path) > 1 and path[0] == "items" and path[1].isdigit()
     return int(path[1]) if is_item else None
+
+
+def _reason(error: StratagraphError, position: int) -> str:
+    """Return why the capture was refused; the error may also have the problems of others."""
+    own = [one.message for one in error.problems if one.path[:2] == ("items", str(position))]
+    return "; ".join(one.removeprefix(f"items.{position}: ") for one in own or [error.message])
 
 
 def _item_at(items: Collection[Item], position: int) -> Item:

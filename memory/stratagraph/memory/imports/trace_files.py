@@ -7,13 +7,14 @@ file whose lines belong together, or that is one JSON value, is held as a whole.
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NoReturn, cast
 
 import orjson
 
@@ -98,6 +99,10 @@ def read_documents(path: Path) -> Iterator[Document | RefusedDocument]:
             if not isinstance(whole, RefusedDocument):
                 yield from _one_value("", whole)
                 return
+            sequence = _in_sequence(held)
+            if sequence:
+                yield from _many_values(sequence)
+                return
             if not any(isinstance(_value(line), dict) for _, line in held[:SHOWN]):
                 yield whole
                 return
@@ -168,6 +173,41 @@ def _joined(lines: Sequence[_Line]) -> Any:
         return orjson.loads(b"\n".join(line or b"" for _, line in lines))
     except orjson.JSONDecodeError as error:
         return RefusedDocument(place="", reason=f"is neither JSON nor JSON Lines ({error})")
+
+
+def _in_sequence(lines: Sequence[_Line]) -> list[Any]:
+    """Return the JSON values that follow one another in lines, such as indented ones; none if they are something else.
+
+    Exporters of spans print them so.
+    """
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    found: list[Any] = []
+    if any(line is None for _, line in lines) or sum(len(line or b"") for _, line in lines) > MAX_FILE:
+        return []
+    try:
+        text = b"\n".join(line or b"" for _, line in lines).decode()
+        at = 0
+        while at < len(text):
+            value, at = decoder.raw_decode(text, at)
+            found.append(value)
+            at += text[at : at + 1] == "\n"
+    except (ValueError, RecursionError):
+        return []
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _many_values(values: list[Any]) -> Iterator[Document | RefusedDocument]:
+    """Yield the documents of a file with several values: all together, or each of them."""
+    together = format_of(values[:SHOWN], whole_file=True)
+    if together is not None:
+        yield Document(place="", value=values, format=together)
+    else:
+        items = ((f"value {number}", one) for number, one in enumerate(values, 1))
+        yield from _only_known(_each(items), values[:SHOWN])
 
 
 def _one_value(place: str, value: Any) -> Iterator[Document | RefusedDocument]:

@@ -102,6 +102,7 @@ class _Read:
 class TraceImport:
     """One run of an import: `add` each conversation, then `store`. `summary` counts what is stored.
 
+    Calls without a result are stored, unless `leaves_open_calls`, for conversations that go on.
     `_pending` are the conversations of the next batch, `_waiting` what they will store.
     """
 
@@ -113,6 +114,7 @@ class TraceImport:
     scope: str | None = None
     retention: Retention = IMPORT_RETENTION
     restore_erased: bool = False
+    leaves_open_calls: bool = False
     _pending: list[_Read] = field(default_factory=list)
     _waiting: list[Item] = field(default_factory=list)
 
@@ -154,6 +156,8 @@ class TraceImport:
         except InvalidInput as error:
             self.refuse(name, error.message)
             return
+        if self.leaves_open_calls:
+            found.leave_open_calls()
         for reason, times in (conversation.skipped + found.skipped).items():
             self.summary.skip(reason, times)
         self.summary.count_unread(conversation.unread)

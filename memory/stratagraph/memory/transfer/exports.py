@@ -125,8 +125,6 @@ class Exports:
         trust.require(Access.READ)
         if request.scopes is not None:
             trust = trust.narrowed(scopes=request.scopes)
-        if await self._directory.tenant(trust.tenant) is None:
-            raise RecordNotFound(trust.tenant, f"There is no tenant {trust.tenant!r}; check its name.", path=["tenant"])
         return await self._directory.resolve(trust)
 
 

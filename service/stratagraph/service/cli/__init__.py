@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "backup": ("backup", "backup"),
     "restore": ("backup", "restore"),
     "import": ("imports", "app"),
+    "watch": ("watch", "watch"),
     "export": ("export", "export"),
     "explore": ("explore", "app"),
     "revise": ("revise", "app"),

@@ -89,6 +89,11 @@ def export(
         _check_target(target, is_folder=as_ == "markdown")
 
     async def work(runtime: Runtime) -> int:
+        if tenant != SINGLE_USER.tenant and await runtime.directory.tenant(tenant) is None:
+            raise InvalidInput(
+                f"--tenant: there is no tenant {shown(tenant)}; check the spelling, or leave it out for the default",
+                path=["--tenant"],
+            )
         with progress_bar(json or not sys.stderr.isatty()) as progress:
             task = progress.add_task("records", total=None)
 

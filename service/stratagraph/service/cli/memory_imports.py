@@ -39,7 +39,8 @@ def memories(
         str | None,
         typer.Option(
             "--as",
-            help="Format: mem0, graphiti, server-memory, langgraph-store, letta or notes. Default: found by its shape.",
+            help="Format: mem0, graphiti, server-memory, langgraph-store, letta, membrane or notes."
+            " Default: found by its shape.",
         ),
     ] = None,
     scope: Scope = None,
@@ -54,7 +55,7 @@ def memories(
     restore_erased: RestoreErased = False,
     json: Json = False,
 ) -> None:
-    """Import memories of mem0, Graphiti, MCP server-memory, LangGraph, Letta, and Markdown notes.
+    """Import memories of mem0, Graphiti, MCP server-memory, LangGraph, Letta and Membrane, and Markdown notes.
 
     Memories that were changed since the last import take the place of what they were; deleted ones stay. What cannot be
     imported is listed, the rest is imported, and the exit status is 1.
@@ -64,7 +65,9 @@ def memories(
 
     async def work(runtime: Runtime) -> MemorySummary:
         from stratagraph.memory.imports.memories.run import MemoryImport, import_memories
+        from stratagraph.memory.transfer.restoring import RecordImport
 
+        restoring = RecordImport(runtime.database, runtime.directory, runtime.artifacts)
         wanted = MemoryImport(
             paths=tuple(paths),
             named=named,
@@ -77,7 +80,12 @@ def memories(
         with progress_bar(json, stays=True) as progress:
             task = progress.add_task("memories", total=None)
             return await import_memories(
-                runtime.capture, importer(tenant), wanted, advance=lambda done: progress.advance(task, done)
+                runtime.capture,
+                restoring,
+                runtime.artifacts,
+                importer(tenant),
+                wanted,
+                advance=lambda done: progress.advance(task, done),
             )
 
     summary = with_runtime(work)
@@ -103,6 +111,8 @@ def _print_table(summary: MemorySummary) -> None:
         table.add_row("changed", f"{summary.changed} known memories; {summary.superseded} facts were superseded")
     if summary.edited:
         table.add_row("edited", f"{', '.join(summary.edited)}: differ from the known ones, and are stored beside them")
+    if summary.artifacts:
+        table.add_row("attachments", f"{summary.artifacts} stored as artifacts")
     for reason, count in summary.skipped.items():
         table.add_row("skipped", f"{count} {reason}")
     for code, count in summary.warnings.items():

@@ -145,6 +145,13 @@ class NotLoggedYet(RecordNotFound):
     retryable = True
 
 
+class SnapshotGone(RecordNotFound):
+    """The snapshot of this export is not held any more; start the export again, without `snapshot`."""
+
+    def __init__(self) -> None:
+        super().__init__("snapshot", (type(self).__doc__ or "").split("\n", 1)[0], path=["snapshot"])
+
+
 class VersionConflict(StratagraphError):
     """The record has changed since it was read; read it again and repeat the change with its new version."""
 
@@ -251,12 +258,6 @@ class RateLimited(StratagraphError):
     @property
     def retry_after_s(self) -> float:
         return self._retry_after_s
-
-
-class SnapshotGone(StratagraphError):
-    """The snapshot of this export is not held any more; start the export again, without `snapshot`."""
-
-    code = "NOT_FOUND"
 
 
 class DeadlineExceeded(StratagraphError):

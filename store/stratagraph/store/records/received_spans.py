@@ -6,6 +6,7 @@ shows only once it is imported.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,10 +41,10 @@ class NewSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedSpans:
-    """Spans that are read together, with the trust of the caller who sent them and the scope of the records to be."""
+    """Spans that are read together, as JSON, with the trust of who sent them and the scope of the records to be."""
 
     ids: tuple[UUID, ...]
-    contents: tuple[Mapping[str, Any], ...]
+    contents: tuple[bytes, ...]
     trust: Trust
     scope: int
     traces: tuple[bytes, ...]
@@ -65,7 +66,8 @@ async def insert_received_spans(
     rows = {}
     for span in spans:
         id_ = UUID(bytes=hashed("span", f"{span.trace}\x00{span.id}")[:16])
-        content = orjson.dumps(span.content)
+        written = orjson.dumps(span.content)
+        content = zlib.compress(written, 1)  # each call of a model repeats the messages before it
         rows[id_] = {
             "tenant": tenant.id,
             "id": id_,
@@ -80,6 +82,7 @@ async def insert_received_spans(
             "conversation": None if span.conversation is None else hashed("conversation", span.conversation),
             "content": content if sealer is None else None,
             "sealed": None if sealer is None else sealer.seal(id_, SPAN, content),
+            "size": len(written),
             "received_at": at,
             "is_new": True,
         }
@@ -124,7 +127,7 @@ async def fetch_received_spans(
     first = rows[0]
     return ReceivedSpans(
         ids=tuple(row["id"] for row in rows),
-        contents=tuple(orjson.loads(content) for content in await open_spans(tenant, rows)),
+        contents=tuple(await open_spans(tenant, rows)),
         trust=Trust(
             tenant=tenant.name,
             actor=first["caller_name"],
@@ -144,7 +147,8 @@ async def open_spans(tenant: Tenant, rows: Sequence[Mapping[str, Any]]) -> list[
     """Return the JSON of spans, decrypted, in order. Each row has `id`, `content` and `sealed`."""
     blobs = [Sealed(id=row["id"], purpose=SPAN, blob=bytes(row["sealed"])) for row in rows if row["sealed"] is not None]
     opened = iter(await tenant.keyring.open(blobs)) if blobs else iter(())
-    return [next(opened) if row["sealed"] is not None else bytes(row["content"]) for row in rows]
+    packed = [next(opened) if row["sealed"] is not None else bytes(row["content"]) for row in rows]
+    return [zlib.decompress(one) for one in packed]
 
 
 async def mark_spans_read(connection: AsyncConnection, tenant: Tenant, spans: ReceivedSpans) -> None:

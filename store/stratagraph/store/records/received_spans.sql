@@ -7,7 +7,7 @@ DELETE FROM received_span WHERE tenant = :tenant AND trace = :trace AND received
 SELECT id, trace, caller_name, caller_key, caller_scopes, caller_ceiling, caller_access, scope, content, sealed,
   received_at
 FROM (
-  SELECT s.*, sum(octet_length(coalesce(s.content, s.sealed))) OVER (ORDER BY s.received_at DESC, s.id) AS until_here
+  SELECT s.*, sum(s.size) OVER (ORDER BY s.received_at DESC, s.id) AS until_here
   FROM received_span s
   WHERE s.tenant = :tenant AND (s.trace = :trace OR s.trace IN (
     SELECT o.trace FROM received_span o WHERE o.tenant = :tenant AND o.conversation IN (

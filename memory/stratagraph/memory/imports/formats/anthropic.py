@@ -11,11 +11,10 @@ from typing import Any
 from stratagraph.memory.imports.conversation import Conversation
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.contents import read_parts, read_result
-from stratagraph.memory.imports.formats.envelope import read_envelope
+from stratagraph.memory.imports.formats.envelope import read_envelope, read_half
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference, one_a_line
 from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, read_failure, result_text
 from stratagraph.memory.imports.formats.transcript import Message, Transcript
-from stratagraph.store.model.errors import InvalidInput
 
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _OWN = (*_CALLS, "tool_result", "thinking", "redacted_thinking", "search_result", "container_upload")
@@ -54,20 +53,18 @@ def _request(document: Any) -> dict[str, Any]:
 
 
 def _has_blocks(messages: list[Any]) -> bool:
-    """Return whether a message has a block that only this format has, before one of chat completions."""
-    for message in messages:
-        if not isinstance(message, dict):
-            continue
-        if _is_of_chat_completions(message):
-            return False
-        content = message.get("content")
-        for block in content if isinstance(content, list) else ():
-            kind = block.get("type") if isinstance(block, dict) else None
-            if isinstance(kind, str) and (kind in _OWN or kind.endswith("_tool_result")):
-                return True
-            if kind in ("image", "document") and isinstance(block.get("source"), dict):
-                return True
-    return False
+    """Return whether a message has a block that only this format has, and none is of chat completions."""
+    shown = [message for message in messages if isinstance(message, dict)]
+    contents = [message.get("content") for message in shown]
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    return any(_is_own(block) for block in blocks) and not any(_is_of_chat_completions(message) for message in shown)
+
+
+def _is_own(block: Any) -> bool:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind in ("image", "document"):
+        return isinstance(block.get("source"), dict)
+    return isinstance(kind, str) and (kind in _OWN or kind.endswith("_tool_result"))
 
 
 def _is_body(document: Any, body: dict[str, Any]) -> bool:
@@ -87,16 +84,17 @@ def read(document: Any, new_reading: Callable[[], Reading]) -> Iterable[Conversa
     """Yield the conversation."""
     with new_reading().object(document if isinstance(document, dict) else {"messages": document}, "") as fields:
         transcript = Transcript()
-        if fields.holds("request", dict) and (request := fields.object("request")) is not None:
-            with request:
-                _read_body(request, transcript)
+        user = read_half(fields, "request", lambda body: _read_body(body, transcript))
         _read_body(fields, transcript)
-        if fields.holds("response", dict) and (response := fields.object("response")) is not None:
-            with response:
-                _read_message(response, transcript)
+        read_half(fields, "response", lambda body: _read_answer(body, transcript))
         id_ = fields.peek("id")
         is_of_message = isinstance(id_, str) and id_.startswith("msg_")
-        yield read_envelope(fields.without("id") if is_of_message else fields, transcript.steps)
+        yield read_envelope(fields.without("id") if is_of_message else fields, transcript.steps, user=user)
+
+
+def _read_answer(body: Fields, transcript: Transcript) -> None:
+    if body.peek("role") is not None:
+        _read_message(body, transcript)
 
 
 def _read_body(fields: Fields, transcript: Transcript) -> None:
@@ -111,12 +109,6 @@ def _read_message(fields: Fields, transcript: Transcript) -> None:
     if role in INSTRUCTING:
         fields.skip_all(PROMPTS)
         return
-    mixed = next((name for name in _OTHERS if fields.peek(name)), None)
-    if mixed is not None:
-        raise InvalidInput(
-            f"{fields.path(mixed)}: belongs to chat completions, but other messages have blocks of Anthropic's form;"
-            " write the conversation in one of the two"
-        )
     if fields.peek("type") == "message":
         fields.take("type", "id")
     at, speaker = fields.time("timestamp", "created_at"), fields.id("name")

@@ -30,7 +30,6 @@ def difference(document: Any) -> Difference | None:
     first = steps[0] if isinstance(steps, list) and steps else {}
     return first_difference(
         [
-            (isinstance(document, dict), "it is no object"),
             (isinstance(version, str) and version.startswith("ATIF"), "it has no `schema_version` such as ATIF-v1.7"),
             (isinstance(steps, list), "it has no list `steps`"),
             (isinstance(first, dict) and (not steps or "source" in first), "steps.0 has no `source`"),

@@ -164,11 +164,12 @@ class _Session:
         is_spoken = kind in _SPOKEN
         prompt = _queued_prompt(value)
         if not is_spoken and prompt is None:
-            named = shown(kind) if isinstance(kind, str) else "without a type"
+            if not isinstance(kind, str):
+                raise InvalidInput(f"{path}.type: is missing; it must be a string, such as user or assistant")
             if kind in _NOTICES:
-                thread.reading.skipped[f"lines that are no turns ({named})"] += 1
+                thread.reading.skipped[f"lines that are no turns ({kind})"] += 1
             else:
-                thread.reading.unread[f"lines[] of the type {named}"] += 1
+                thread.reading.unread[f"lines[] of the type {shown(kind)}"] += 1
         elif (reason := self._left_out(value)) is not None:
             thread.reading.skipped[reason] += 1
         else:

@@ -126,8 +126,9 @@ class _Session:
                     else:
                         self.steps += self._item(payload, at)
         else:
-            named = shown(kind) if isinstance(kind, str) else "without a type"
-            self.reading.unread[f"lines[] of the type {named}"] += 1
+            if not isinstance(kind, str):
+                raise InvalidInput(f"{path}.type: is missing; it must be a string, such as response_item")
+            self.reading.unread[f"lines[] of the type {shown(kind)}"] += 1
 
     def _add_bare(self, value: dict[str, Any], path: str) -> None:
         """Add a line of an older file: the header, a mark of the program, or an item."""

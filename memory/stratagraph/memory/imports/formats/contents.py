@@ -59,6 +59,12 @@ def _read_part(part: Fields, message: Message) -> None:
         part.take("type")
         for name in _TEXTS:
             message.say(part.text(name))
+    elif part.holds("text", dict):
+        part.take("type")
+        inner = part.object("text")  # a text of OpenAI's assistants
+        assert inner is not None
+        with inner:
+            message.say(inner.text("value"))
     elif (attachment := read_attachment(part)) is not None:
         part.take("type")
         message.attach(attachment)

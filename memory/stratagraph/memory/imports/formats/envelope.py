@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -17,8 +17,28 @@ USER_FIELDS = ("user_id", "userId", "user", "username", "end_user_id")
 _OUTCOMES = {"success", "failure", "partial"}
 
 
-def read_envelope(fields: Fields, steps: Sequence[Step]) -> Conversation:
-    """Return the conversation of a line whose steps are read. Raises InvalidInput for a malformed field."""
+def read_half(fields: Fields, half: str, read: Callable[[Fields], None]) -> str | None:
+    """Read the `request` or the `response` that a document holds beside the other; return its user, if any."""
+    value = fields.take(half)
+    if not isinstance(value, dict):
+        if value is not None:
+            fields.reading.unread[fields.path(half)] += 1
+        return None
+    with fields.reading.object(value, fields.path(half)) as body:
+        read(body)
+        user = _user(body)
+        metadata = body.take("metadata")
+        if isinstance(metadata, dict):
+            with body.reading.object(metadata, body.path("metadata")) as more:
+                user = user or _user(more)
+        return user
+
+
+def read_envelope(fields: Fields, steps: Sequence[Step], *, user: str | None = None) -> Conversation:
+    """Return the conversation of a line whose steps are read; `user` is whose it is where the line does not say.
+
+    Raises InvalidInput for a malformed field.
+    """
     reading = fields.reading
     outcome, reason = read_outcome(fields)
     conversation = Conversation(
@@ -39,6 +59,7 @@ def read_envelope(fields: Fields, steps: Sequence[Step]) -> Conversation:
             conversation.id = conversation.id or read_identity(more)
     elif metadata is not None:
         reading.unread[fields.path("metadata")] += 1
+    conversation.user = conversation.user or user
     return conversation
 
 

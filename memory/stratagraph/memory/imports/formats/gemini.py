@@ -10,7 +10,7 @@ from typing import Any
 
 from stratagraph.memory.imports.conversation import Attachment, Conversation
 from stratagraph.memory.imports.fields import Fields, Reading
-from stratagraph.memory.imports.formats.envelope import read_envelope
+from stratagraph.memory.imports.formats.envelope import read_envelope, read_half
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference, one_a_line
 from stratagraph.memory.imports.formats.parts import INSTRUCTING, OTHER_PARTS, PROMPTS, REASONING, decoded, result_text
 from stratagraph.memory.imports.formats.transcript import Message, Transcript
@@ -69,35 +69,28 @@ def read(document: Any, new_reading: Callable[[], Reading]) -> Iterable[Conversa
     """Yield the conversation."""
     with new_reading().object(document if isinstance(document, dict) else {"contents": document}, "") as fields:
         transcript = Transcript()
-        if fields.holds("request", dict) and (request := fields.object("request")) is not None:
-            with request:
-                _read_request(request, transcript)
-        _read_request(fields, transcript)
-        if fields.holds("response", dict) and (response := fields.object("response")) is not None:
-            with response:
-                _read_response(response, transcript)
-        _read_response(fields, transcript)
-        yield read_envelope(fields, transcript.steps)
+        user = read_half(fields, "request", lambda body: _read_body(body, transcript))
+        _read_body(fields, transcript)
+        read_half(fields, "response", lambda body: _read_body(body, transcript))
+        yield read_envelope(fields, transcript.steps, user=user)
 
 
-def _read_request(fields: Fields, transcript: Transcript) -> None:
+def _read_body(fields: Fields, transcript: Transcript) -> None:
+    """Read the contents of a request, and the first answer of a response."""
     fields.skip(PROMPTS, "systemInstruction", "system_instruction")
     for name in _LISTS:
         for content in fields.objects(name):
             with content:
                 _read_content(content, transcript)
-
-
-def _read_response(fields: Fields, transcript: Transcript) -> None:
     for place, candidate in enumerate(fields.objects("candidates")):
         if place > 0:
             fields.reading.skipped["other candidates of an answer"] += 1
             continue
         with candidate:
-            content = candidate.object("content")
-            if content is not None:
-                with content:
-                    _read_content(content, transcript)
+            answer = candidate.object("content")
+            if answer is not None:
+                with answer:
+                    _read_content(answer, transcript)
 
 
 def _read_content(fields: Fields, transcript: Transcript) -> None:
@@ -153,8 +146,8 @@ def _read_function_response(fields: Fields, message: Message) -> None:
     response = fields.take("response")
     failed = None
     if isinstance(response, dict):
-        if response.get("error") and response.keys() <= {"error", "output", "result"}:
-            failed, response = True, response["error"]
+        if response.get("error"):
+            failed, response = True, response["error"] if len(response) == 1 else response
         elif len(response) == 1:
             response = response.get("output", response.get("result", response))
     attachments = []

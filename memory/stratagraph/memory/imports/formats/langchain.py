@@ -20,7 +20,7 @@ from stratagraph.store.model.error_values import shown as shown_value
 from stratagraph.store.model.errors import InvalidInput
 
 _LISTS = ("messages", "chat_history", "history")
-_HOLDERS = ("values", "channel_values", "checkpoint", "state", "kwargs", "inputs", "input", "output", "outputs")
+_HOLDERS = ("values", "channel_values", "checkpoint", "state", "kwargs", "outputs", "output", "inputs", "input")
 _TYPES = {
     "human": "user",
     "user": "user",
@@ -133,17 +133,20 @@ def _read_holder(fields: Fields, transcript: Transcript) -> bool:
 
 def _thread(fields: Fields) -> str | None:
     """Return the thread of a snapshot or a checkpoint, which its configuration names; None without one."""
-    if not fields.holds("config", dict):
-        return None
-    config = fields.object("config")
-    assert config is not None
-    with config:
-        configurable = config.object("configurable")
-        if configurable is None:
-            return None
-        with configurable:
-            configurable.take("checkpoint_id", "checkpoint_ns")
-            return configurable.id("thread_id")
+    thread: str | None = None
+    for name, inside in (("config", "configurable"), ("checkpoint", "thread_id")):
+        if not fields.holds(name, dict) or inside not in fields.peek(name):
+            continue
+        outer = fields.object(name)
+        assert outer is not None
+        with outer:
+            inner = outer.object(inside) if name == "config" else outer
+            if inner is None:
+                continue
+            with inner:
+                inner.take("checkpoint_id", "checkpoint_ns")
+                thread = thread or inner.id("thread_id")
+    return thread
 
 
 def _read_message(reading: Reading, value: Any, path: str, transcript: Transcript) -> None:

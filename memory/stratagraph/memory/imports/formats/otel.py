@@ -80,7 +80,8 @@ def _has_parts(message: Any) -> bool:
 
 
 def _is_part(part: Any) -> bool:
-    return isinstance(part, dict) and (part.get("type") in _PARTS or ("type" in part and "content" in part))
+    kind = part.get("type") if isinstance(part, dict) else None
+    return isinstance(kind, str) and (kind in _PARTS or "content" in part)
 
 
 def _read_messages(document: Any, new_reading: Callable[[], Reading]) -> Iterable[Conversation]:

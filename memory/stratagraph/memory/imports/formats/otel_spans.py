@@ -16,6 +16,7 @@ from stratagraph.store.model.errors import InvalidInput
 # Prefixes of the attributes that make a span one of an agent: of OpenTelemetry and OpenLLMetry, and of OpenInference.
 GENAI = ("gen_ai.", "llm.", "openinference.", "traceloop.")
 MAX_NESTED = 60  # levels of a value; the content of a record may have 64
+_LARGEST = 2**63 - 1  # whole number of an attribute
 _ERRORS = (2, "2", "STATUS_CODE_ERROR", "ERROR", "StatusCode.ERROR")
 _FINE = (1, "1", "STATUS_CODE_OK", "OK", "StatusCode.OK")
 
@@ -99,6 +100,7 @@ def read_attributes(value: Any, path: str) -> dict[str, Any]:
     if value is None:
         return {}
     if isinstance(value, dict):
+        _check_numbers(value, path)
         return value
     found = {}
     for place, item in enumerate(_list(value, path)):
@@ -119,12 +121,15 @@ def _value(value: Any, path: str, depth: int) -> Any:
     ((kind, inner),) = value.items()
     kind = kind.replace("_v", "V")
     if kind in ("stringValue", "boolValue", "doubleValue"):
+        _check_numbers(inner, f"{path}.{kind}")
         return inner
     if kind == "intValue":
         try:
-            return int(inner)
-        except (TypeError, ValueError):
+            number = int(inner)
+        except (TypeError, ValueError, OverflowError):
             raise InvalidInput(f"{path}.intValue: must be a whole number, not {json_type(inner)}") from None
+        _check_numbers(number, f"{path}.intValue")
+        return number
     if kind == "bytesValue" and isinstance(inner, str):
         return inner
     if kind in ("arrayValue", "kvlistValue") and isinstance(inner, dict):
@@ -137,6 +142,19 @@ def _value(value: Any, path: str, depth: int) -> Any:
             if isinstance(one, dict)
         }
     raise InvalidInput(f"{path}.{kind}: is no value of OTLP; use stringValue, intValue, boolValue, arrayValue …")
+
+
+def _check_numbers(value: Any, path: str) -> None:
+    """Raise InvalidInput for a whole number beyond 64 bits, which no attribute can have and JSON cannot be sure of."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, int) and abs(one) > _LARGEST:
+            raise InvalidInput(f"{path}: has a whole number beyond 64 bits; send it as a string")
+        if isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
 
 
 def _event(value: Any, path: str) -> Event:

@@ -70,15 +70,34 @@ def _order(span: Span) -> tuple[datetime, datetime, str]:
 
 
 @dataclass(slots=True)
+class _Entry:
+    """A step of a history: what identifies it, the place of its message, and the time of a message that says none."""
+
+    step: Step
+    key: bytes
+    message: int
+    at: datetime | None
+
+
+@dataclass(slots=True)
 class _Chain:
     """A history of messages that calls of a model repeat and extend, with what identifies each step."""
 
     steps: list[Step] = field(default_factory=list)
     keys: list[bytes] = field(default_factory=list)
+    messages: int = 0
 
-    def extend(self, steps: Sequence[Step]) -> None:
-        self.steps += steps
-        self.keys += [_key(step) for step in steps]
+    def extend(self, entries: Sequence[_Entry]) -> None:
+        """Add steps; calls of one message get a turn of their own."""
+        turns: dict[int, int] = {}
+        for one in entries:
+            step = replace(one.step, at=one.step.at or one.at)
+            if isinstance(step, Called):
+                turn = turns.setdefault(one.message, self.messages + len(turns))
+                step = replace(step, turn=turn)
+            self.steps.append(step)
+            self.keys.append(one.key)
+        self.messages += len(turns)
 
     def waits_for(self, step: Step) -> bool:
         """Whether a step is the result of a call of this history."""
@@ -95,8 +114,7 @@ class _Group:
     new_reading: Callable[[], Reading]
     is_over: bool
     chains: list[_Chain] = field(default_factory=list)
-    seen: set[bytes] = field(default_factory=set)
-    turns: int = 0
+    known: dict[bytes, list[tuple[Step, bytes]]] = field(default_factory=dict)
     user: str | None = None
     outcome: tuple[str | None, str | None] = (None, None)
 
@@ -104,18 +122,18 @@ class _Group:
         """Yield the conversation, and one for each history that does not continue it, such as that of another agent."""
         reading = self.new_reading()
         tools: list[ToolRun] = []
-        agents: list[list[Step]] = []
+        agents: list[list[_Entry]] = []
         for span in self.spans:
             try:
                 self._read_span(span, reading, tools, agents)
             except InvalidInput as error:
                 raise InvalidInput(f"{span.path}.{error.message}" if span.path else error.message) from error
         if not self.chains and self.is_over:
-            for steps in agents:
-                self._add(steps)
+            for history in agents:
+                self._add(history)
         yield from self._conversations(tools, reading)
 
-    def _read_span(self, span: Span, reading: Reading, tools: list[ToolRun], agents: list[list[Step]]) -> None:
+    def _read_span(self, span: Span, reading: Reading, tools: list[ToolRun], agents: list[list[_Entry]]) -> None:
         kind = kind_of(span)
         with reading.object(dict(span.attributes), "attributes") as fields:
             fields.take(*IDS, "gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind")
@@ -127,50 +145,48 @@ class _Group:
             elif kind is Kind.OTHER:
                 reading.skipped[OTHERS] += 1
             else:
-                steps = self._history(span, fields, reading)
+                history = self._history(span, fields, reading)
                 if kind is Kind.AGENT:
-                    agents += [steps] if steps else []
-                elif steps:
-                    self._add(steps)
+                    agents += [history] if history else []
+                elif history:
+                    self._add(history)
                 else:
                     reading.skipped[SILENT] += 1
 
-    def _history(self, span: Span, fields: Fields, reading: Reading) -> list[Step]:
-        """Return the steps of all messages of a span. What is left out of a message is counted once."""
-        steps: list[Step] = []
-        for path, message, is_output in read_messages(span, fields):
-            once = Reading(zone=reading.zone)
-            self.turns += 1
-            with once.object(json_of(message), path) as read:
-                steps += read_message(read, self.turns, span.ended_at if is_output else span.began_at)
+    def _history(self, span: Span, fields: Fields, reading: Reading) -> list[_Entry]:
+        """Return the steps of all messages of a span. A message is read, and what it leaves out counted, once."""
+        found: list[_Entry] = []
+        for place, (path, message, is_output) in enumerate(read_messages(span, fields)):
             mark = _mark(message)
-            if mark not in self.seen:
-                self.seen.add(mark)
-                reading.skipped.update(once.skipped)
-                reading.unread.update(once.unread)
-        return steps
+            if mark not in self.known:
+                with reading.object(json_of(message), path) as read:
+                    self.known[mark] = [(step, _key(step)) for step in read_message(read, place)]
+            at = span.ended_at if is_output else span.began_at
+            found += [_Entry(step, key, place, at) for step, key in self.known[mark]]
+        return found
 
-    def _add(self, steps: list[Step]) -> None:
+    def _add(self, history: list[_Entry]) -> None:
         """Add a history: its new steps to the longest one that it continues, or else a history of its own."""
-        keys = [_key(step) for step in steps]
+        keys = [one.key for one in history]
         for chain in sorted(self.chains, key=lambda chain: -len(chain.keys)):
             shared = min(len(chain.keys), len(keys))
             if chain.keys[:shared] == keys[:shared]:
-                chain.extend(steps[shared:])
+                chain.extend(history[shared:])
                 return
         for chain in self.chains:
-            if chain.waits_for(steps[0]):  # the provider keeps the history, and the span has the new messages only
-                chain.extend(steps)
+            if chain.waits_for(history[0].step):  # the provider keeps the history, and the span has the new messages
+                chain.extend(history)
                 return
         chain = _Chain()
-        chain.extend(steps)
+        chain.extend(history)
         self.chains.append(chain)
 
     def _conversations(self, tools: list[ToolRun], reading: Reading) -> Iterator[Conversation]:
         began = next((span.began_at for span in self.spans if span.began_at is not None), None)
         chains = self.chains or [_Chain()]
         unused = list(tools)
-        joined = [_joined(chain.steps, unused, self.is_over) for chain in chains]
+        has_ended = any(span.parent is None and kind_of(span) is Kind.AGENT for span in self.spans)
+        joined = [_joined(chain.steps, unused, self.is_over, has_ended) for chain in chains]
         if self.is_over and unused and not any(isinstance(step, Called) for step in joined[0]):
             joined[0] = _with_runs(joined[0], unused)
         elif unused and self.is_over:
@@ -209,10 +225,12 @@ def _mark(message: Any) -> bytes:
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
 
 
-def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool) -> list[Step]:
+def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool, has_ended: bool) -> list[Step]:
     """Return the steps with what the spans of tools say of their results; spans that are used leave `tools`.
 
-    A call without a result gets that of its span, if the conversation `is_over`.
+    A call without a result gets that of its span, if the conversation `is_over`. Of a failure, spans seldom have the
+    text that the agent got; it is told in other words only where the agent's run `has_ended`, so that no later version
+    of the conversation has the text.
     """
     waiting: list[tuple[Called, ToolRun | None]] = []
     found: list[Step] = []
@@ -224,13 +242,14 @@ def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool) -> list[
             run = None if called is None else called[1]
             if called is not None:
                 waiting.remove(called)
+                step = replace(step, tool=called[0].tool)  # noqa: PLW2901
             if run is not None:
                 failed = step.failed if step.failed is not None else run.failed
                 step = replace(step, failed=failed, at=run.ended_at or step.at)  # noqa: PLW2901
         found.append(step)
     if is_over:
         for call, run in waiting:
-            if run is not None and (run.text is not None or run.failed):
+            if run is not None and (run.text is not None or (run.failed and has_ended)):
                 last = max(i for i, one in enumerate(found) if isinstance(one, Called) and one.turn == call.turn)
                 while last + 1 < len(found) and isinstance(found[last + 1], Returned):
                     last += 1

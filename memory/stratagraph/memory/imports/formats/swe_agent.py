@@ -37,7 +37,6 @@ def difference(document: Any) -> Difference | None:
     first = steps[0] if isinstance(steps, list) and steps else {}
     return first_difference(
         [
-            (is_object, "it is no object"),
             (listed, "it has no list `trajectory` and no `trajectory_format`"),
             (isinstance(first, dict) and (not steps or "action" in first), "trajectory.0 has no `action`"),
             (is_object and ("history" in document or "info" in document), "it has no `history` and no `info`"),

@@ -59,8 +59,8 @@ class Message:
         return tuple(self._attachments)
 
     def say(self, text: str | None) -> None:
-        """Add a text. Without any characters but white space it adds nothing."""
-        if text is not None and text.strip():
+        """Add a text. White space alone becomes no turn."""
+        if text:
             self._texts.append(text)
 
     def attach(self, attachment: Attachment) -> None:
@@ -91,7 +91,7 @@ class Message:
 
     def close(self) -> None:
         """Add what was said and called to the steps."""
-        if self._texts or self._attachments:
+        if self.text.strip() or self._attachments:
             self._transcript.steps.append(
                 Said(
                     role=self.role,

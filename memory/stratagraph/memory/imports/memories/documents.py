@@ -14,14 +14,13 @@ from typing import IO, Any, cast
 import orjson
 
 from stratagraph.memory.imports.memories.form import RefusedMemory
-from stratagraph.memory.imports.memories.format import Row
+from stratagraph.memory.imports.memories.format import SHOWN, Row
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
 MAX_VALUE = 64 * 2**20  # bytes, uncompressed, of a file that is one JSON value
 ENDINGS = (".json", ".jsonl", ".ndjson", ".af")  # of the files that are read in a directory, also with .gz
 NOTE_ENDINGS = (".md", ".markdown")
-SHOWN = 20  # rows by which a format is recognised
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 20  # bytes read at once
@@ -29,10 +28,11 @@ _CHUNK = 1 << 20  # bytes read at once
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The Markdown notes below a folder."""
+    """The Markdown notes below a folder, and the other files there, which they may embed."""
 
     folder: Path
     files: tuple[Path, ...]
+    others: tuple[Path, ...] = ()
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
@@ -50,7 +50,8 @@ def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
                 raise InvalidInput(
                     f"path: {path} has no file with the ending {', '.join((*ENDINGS, *NOTE_ENDINGS))}", path=["path"]
                 )
-            found += [*([Notes(path, notes)] if notes else []), *exports]
+            others = tuple(file for file in files if not _ends(file, NOTE_ENDINGS))
+            found += [*([Notes(path, notes, others)] if notes else []), *exports]
         elif not path.exists():
             raise InvalidInput(f"path: {path} does not exist", path=["path"])
         elif _ends(path, NOTE_ENDINGS):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Protocol
 
 from stratagraph.memory.imports.fields import Fields, Reading
@@ -12,6 +13,7 @@ from stratagraph.memory.imports.memories.form import RefusedMemory, Remembered
 from stratagraph.store.model.errors import InvalidInput
 
 Found = Remembered | RefusedMemory
+SHOWN = 20  # rows, or values of a row, by which a format is recognised
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +36,29 @@ class Rows(Protocol):
 class MemoryFormat:
     """A format. `key` is what `--as` calls it, `system` the namespace of its identifiers.
 
-    `documented` names the version of the documentation that it was read from. `difference` returns None for a file
-    whose first rows have the format's shape. `read` returns the memories of a file, and counts in `reading` what it
-    leaves out; a part that is malformed is returned as refused, and the others are read.
+    `documented` names the version of the documentation that it was read from. `difference` returns None for a
+    row that has the format's shape. `read` returns the memories of a file, and counts in `reading` what it
+    leaves out; a part that is malformed is returned as refused, and the others are read. It is None where a file
+    has records of this service's own form, which are restored.
     """
 
     key: str
     name: str
     system: str
     documented: str
-    difference: Callable[[Sequence[Any]], Difference | None]
-    read: Callable[[Rows, Reading], Iterable[Found]]
+    difference: Callable[[Any], Difference | None]
+    read: Callable[[Rows, Reading], Iterable[Found]] | None
+
+
+def first_fitting(values: Iterable[Any], difference: Callable[[Any], Difference | None]) -> Difference | None:
+    """Return None if one of the first values has a shape; else what differs in the first one."""
+    first: Difference | None = None
+    for value in islice(values, SHOWN):
+        found = difference(value)
+        if found is None:
+            return None
+        first = first or found
+    return first or difference(None)
 
 
 def each(

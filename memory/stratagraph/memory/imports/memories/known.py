@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stratagraph.memory.imports.memories import membrane
 from stratagraph.memory.imports.memories.format import MemoryFormat
 from stratagraph.memory.imports.memories.graphiti import GRAPHITI
 from stratagraph.memory.imports.memories.langgraph_store import LANGGRAPH_STORE
@@ -13,8 +14,17 @@ from stratagraph.memory.imports.memories.mem0 import MEM0
 from stratagraph.memory.imports.memories.server_memory import SERVER_MEMORY
 from stratagraph.store.model.errors import InvalidInput
 
-FORMATS: tuple[MemoryFormat, ...] = (LETTA, SERVER_MEMORY, GRAPHITI, LANGGRAPH_STORE, MEM0)  # the first that fits
+MEMBRANE = MemoryFormat(
+    key=membrane.KEY,
+    name=membrane.NAME,
+    system=membrane.KEY,
+    documented=membrane.DOCUMENTED,
+    difference=membrane.difference,
+    read=None,  # its records are restored, not captured
+)
+FORMATS: tuple[MemoryFormat, ...] = (LETTA, SERVER_MEMORY, GRAPHITI, LANGGRAPH_STORE, MEMBRANE, MEM0)  # the first fits
 NOTES = "notes"  # what `--as` calls Markdown notes, which are told by their ending
+NOTES_DOCUMENTED = "notes of Obsidian and Basic Memory (2025); front matter in YAML or TOML"
 
 
 def format_of(rows: Sequence[Any], named: str | None = None) -> MemoryFormat:
@@ -26,10 +36,11 @@ def format_of(rows: Sequence[Any], named: str | None = None) -> MemoryFormat:
     if not candidates:
         keys = ", ".join((*(one.key for one in FORMATS), NOTES))
         raise InvalidInput(f"--as: {str(named)[:40]!r} is not a format; use one of {keys}", path=["--as"])
-    found = [(one, one.difference(rows)) for one in candidates]
-    fitting = next((one for one, difference in found if difference is None), None)
-    if fitting is not None:
-        return fitting
+    for row in rows:  # the first one may be damaged, and is then refused when it is read
+        fitting = next((one for one in candidates if one.difference(row) is None), None)
+        if fitting is not None:
+            return fitting
+    found = [(one, one.difference(rows[0] if rows else None)) for one in candidates]
     nearest, difference = max(
         ((one, difference) for one, difference in found if difference is not None), key=lambda pair: pair[1].share
     )

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, first_difference
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement
-from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each
+from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each, first_fitting
 from stratagraph.memory.imports.memories.values import scalar_tags
 from stratagraph.store.model.errors import InvalidInput
 
@@ -27,12 +29,14 @@ _FILING = re.compile(
 )
 
 
-def _difference(rows: Sequence[Any]) -> Difference | None:
-    row: Any = rows[0] if rows else None
+def _difference(row: Any) -> Difference | None:
+    if isinstance(row, dict) and isinstance(row.get("items"), list) and row["items"]:
+        return first_fitting(row["items"], _item_difference)
+    return _item_difference(row)
+
+
+def _item_difference(row: Any) -> Difference | None:
     is_object = isinstance(row, dict)
-    if is_object and isinstance(row.get("items"), list) and row["items"]:
-        row = row["items"][0]
-        is_object = isinstance(row, dict)
     return first_difference(
         [
             (is_object, "its first value is no object"),
@@ -41,7 +45,7 @@ def _difference(rows: Sequence[Any]) -> Difference | None:
                 "it has no `namespace` (or `prefix`)",
             ),
             (is_object and isinstance(row.get("key"), str), "it has no `key` that is a string"),
-            (is_object and isinstance(row.get("value"), dict), "it has no `value` that is an object"),
+            (is_object and isinstance(_value_of(row.get("value")), dict), "it has no `value` that is an object"),
         ]
     )
 
@@ -58,6 +62,16 @@ def _read(rows: Rows, reading: Reading) -> Iterator[Found]:
             yield from each([(row.place, row.value)], reading, _item)
 
 
+def _value_of(value: Any) -> Any:
+    """Return the value of an item; a dump of the table may have its JSON as a text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
+
+
 def _items(row: Row) -> Iterator[tuple[str, Any]]:
     for number, value in enumerate(row.value["items"]):
         yield f"items.{number}", value
@@ -68,9 +82,9 @@ def _item(fields: Fields) -> Iterable[Found]:
     key = fields.id("key")
     if key is None:
         raise InvalidInput("key: is missing; it must be a string")
-    at, changed = fields.time("created_at"), fields.time("updated_at")
+    at, changed = fields.time("created_at", "createdAt"), fields.time("updated_at", "updatedAt")
     fields.skip("scores of a search", "score")
-    value = fields.take("value")
+    value = _value_of(fields.take("value"))
     subject = _subject(namespace, key)
     told = _Told(
         id=f"{'/'.join(namespace)}:{key}",

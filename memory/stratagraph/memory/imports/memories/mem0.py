@@ -6,98 +6,140 @@ each earlier one a statement that held until it was changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, first_difference
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement
-from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each, located
+from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each, first_fitting, located
 from stratagraph.memory.imports.memories.mem0_history import read_history
 from stratagraph.memory.imports.memories.mem0_statements import SYSTEM, owners_of, statement_of
 
 _LISTS = ("results", "memories", "relations", "history")
 _TEXTS = ("memory", "data", "text")
+_OF_MEMORY = ("id", "user_id", "agent_id", "run_id", "userId", "agentId", "runId", "hash")
 
 
-def _difference(rows: Sequence[Any]) -> Difference | None:
-    row = _first(rows)
-    is_object = isinstance(row, dict)
+def _difference(row: Any) -> Difference | None:
+    values = [value for _, _, value in _parts(Row("", row))]
+    if not values and isinstance(row, dict) and isinstance(row.get("results"), list):
+        return None  # there are no memories
+    return first_fitting(values, _part_difference)
+
+
+def _part_difference(value: Any) -> Difference | None:
+    is_object = isinstance(value, dict)
     return first_difference(
         [
             (is_object, "its first value is no object"),
-            (is_object and _is_memory(row), "it has neither `memory` with an `id`, nor `memory_id` with an `event`"),
+            (
+                is_object and (_is_memory(value) or _is_change(value) or _is_relation(value)),
+                "it has neither `memory` with an `id` or a `user_id`, nor `memory_id` with an `event`",
+            ),
         ]
     )
 
 
-def _first(rows: Sequence[Any]) -> Any:
-    """Return the first memory, change or relation of a file; the file itself if it has none."""
-    row: Any = rows[0] if rows else None
-    if isinstance(row, dict):
-        lists = [row[name] for name in _LISTS if isinstance(row.get(name), list)]
-        if lists:
-            return next((one[0] for one in lists if one), {"relationship": "", "source": "", "target": ""})
-    return row
+def _is_memory(value: dict[str, Any]) -> bool:
+    has_text = isinstance(value.get("memory"), str) or isinstance(value.get("data"), str)
+    return has_text and any(name in value for name in _OF_MEMORY)
 
 
-def _is_memory(row: dict[str, Any]) -> bool:
-    is_memory = any(isinstance(row.get(name), str) for name in ("memory", "data")) and "id" in row
-    is_change = "memory_id" in row and "event" in row
-    return is_memory or is_change or ("relationship" in row and "source" in row)
+def _is_change(value: Any) -> bool:
+    return isinstance(value, dict) and "memory_id" in value and "event" in value
+
+
+def _is_relation(value: Any) -> bool:
+    return isinstance(value, dict) and "relationship" in value and "source" in value
 
 
 def _read(rows: Rows, reading: Reading) -> Iterator[Found]:
+    """Yield the texts that memories have had, where the file has their history, then the others, then relations."""
     changes: dict[str, list[tuple[str, Any]]] = {}
-    owners: dict[str, Any] = {}
-    memories: list[tuple[str, str, Any]] = []
-    relations: list[tuple[str, str, Any]] = []
     for row in rows:
         if isinstance(row, RefusedMemory):
             yield row
             continue
-        for place, within, value in _parts(row, reading):
-            if isinstance(value, dict) and "memory_id" in value and "event" in value:
+        _count_wrapper(row, reading)
+        for place, _, value in _parts(row):
+            if _is_change(value):
                 changes.setdefault(str(value["memory_id"]), []).append((place, value))
-            elif isinstance(value, dict) and "relationship" in value:
-                relations.append((place, within, value))
-            else:
-                if isinstance(value, dict) and value.get("id") is not None:
-                    owners[str(value["id"])] = value
-                memories.append((place, within, value))
-    for id_, listed in changes.items():
-        history = read_history(id_, listed, owners.get(id_), reading)
-        yield from (located(one, listed[0][0]) for one in history)
-    for place, within, value in memories:
-        is_told = isinstance(value, dict) and str(value.get("id")) in changes
-        yield from each([(place, value)], reading, partial(_memory, told=is_told), within=within)
-    for place, within, value in relations:
-        yield from each([(place, value)], reading, _relation, within=within)
+    yield from _histories(rows, changes, reading)
+    for place, within, value in _all_parts(rows):
+        if not _is_change(value) and not _is_relation(value):
+            is_told = isinstance(value, dict) and str(value.get("id")) in changes
+            yield from each([(place, value)], reading, partial(_memory, told=is_told), within=within)
+    for place, within, value in _all_parts(rows):
+        if _is_relation(value):
+            yield from each([(place, value)], reading, _relation, within=within)
 
 
-def _parts(row: Row, reading: Reading) -> Iterator[tuple[str, str, Any]]:
+def _histories(rows: Rows, changes: Mapping[str, list[tuple[str, Any]]], reading: Reading) -> Iterator[Found]:
+    memories: dict[str, Any] = {}
+    if changes:
+        for _, _, value in _all_parts(rows):
+            if isinstance(value, dict) and str(value.get("id")) in changes and not _is_change(value):
+                memories[str(value["id"])] = value
+    for id_, entries in changes.items():
+        history = read_history(id_, entries, memories.get(id_), reading)
+        yield from (located(one, entries[0][0]) for one in history)
+
+
+def _all_parts(rows: Rows) -> Iterator[tuple[str, str, Any]]:
+    for row in rows:
+        if isinstance(row, Row):
+            yield from _parts(row)
+
+
+def _parts(row: Row) -> Iterator[tuple[str, str, Any]]:
     """Yield the memories, changes and relations of a row, each with its place and its path in the row."""
     value = row.value
-    if not isinstance(value, dict) or not any(isinstance(value.get(name), list) for name in _LISTS):
-        yield row.place, "", value
+    if not _is_wrapper(value):
+        yield row.place, "", _plain(value)
         return
-    with reading.object(value, "") as fields:
-        fields.take("count", "next", "previous", "total", "page", "page_size")
-        for name in _LISTS:
-            for number, one in enumerate(fields.list(name) if isinstance(value.get(name), list) else ()):
-                path = f"{name}.{number}"
-                yield " ".join(filter(None, (row.place, path))), path, one
+    for name in _LISTS:
+        listed = value.get(name)
+        if isinstance(listed, dict) and name == "history":  # the changes of each memory, by its id
+            entries = [one if isinstance(one, list) else [one] for one in listed.values()]
+            listed = [one for several in entries for one in several]
+        for number, one in enumerate(listed if isinstance(listed, list) else ()):
+            path = f"{name}.{number}"
+            yield " ".join(filter(None, (row.place, path))), path, _plain(one)
+
+
+def _plain(value: Any) -> Any:
+    """Return a memory as `get_all` shows it, also of a point of a vector store, which has its fields in `payload`."""
+    payload = value.get("payload") if isinstance(value, dict) else None
+    if not isinstance(payload, dict) or not isinstance(payload.get("data"), str):
+        return value
+    return {**payload, **{name: one for name, one in value.items() if name not in ("payload", "vector")}}
+
+
+def _is_wrapper(value: Any) -> bool:
+    return isinstance(value, dict) and any(isinstance(value.get(name), list) for name in _LISTS)
+
+
+def _count_wrapper(row: Row, reading: Reading) -> None:
+    """Count the fields beside the lists of an answer that are not read."""
+    if _is_wrapper(row.value):
+        with reading.object(row.value, "") as fields:
+            fields.take("count", "next", "previous", "total", "page", "page_size")
+            fields.take(*(name for name in _LISTS if isinstance(row.value.get(name), list) or name == "history"))
 
 
 def _memory(fields: Fields, *, told: bool = False) -> Iterable[Found]:
     """Return a memory. With `told`, its text and its times are those of its history, which is read apart."""
     id_ = fields.id("id")
     text = fields.required_text(*_TEXTS)
-    at, changed = fields.time("created_at"), fields.time("updated_at")
+    at, changed = fields.time("created_at", "createdAt"), fields.time("updated_at", "updatedAt")
     owners, tags = owners_of(fields)
     ended = fields.time("expiration_date")
     _skip_bookkeeping(fields)
+    if fields.text("event") == "DELETE":
+        fields.reading.skipped["memories that were deleted"] += 1
+        return ()
     if told:
         return ()
     return [statement_of(id_ or f"text:{text}", text, owners, tags, at=at, changed=changed, end=ended)]

@@ -6,10 +6,15 @@ it was; one that was deleted there stays.
 
 from __future__ import annotations
 
+import asyncio
+import mimetypes
+import os
+import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -22,10 +27,13 @@ from stratagraph.memory.imports.memories.format import Found
 from stratagraph.memory.imports.memories.known import NOTES, format_of
 from stratagraph.memory.imports.memories.notes import SYSTEM as NOTES_SYSTEM
 from stratagraph.memory.imports.memories.notes import read_notes
+from stratagraph.memory.imports.memories.record_file import write_records
 from stratagraph.memory.imports.memories.requests import MemorySource, changed_at, fingerprint, said_by, said_in
 from stratagraph.memory.imports.memories.summary import MemorySummary
 from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, Refused
 from stratagraph.memory.imports.storing import Change, Item, store_items
+from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.memory.transfer.restoring import RecordImport
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.errors import InvalidInput
@@ -35,6 +43,8 @@ from stratagraph.store.model.trust import Trust
 BATCH = 200  # memories in one transaction
 BOUNDED = 40  # facts with a validity about one subject in one transaction; each is compared with those before it
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
+MAX_ATTACHMENTS = 64  # of one memory
+_CHUNK = 1 << 20  # bytes of an attachment read at once
 ATTEMPTS = 5  # to store memories that other imports store at the same time
 
 
@@ -55,9 +65,16 @@ class MemoryImport:
 
 
 async def import_memories(
-    capture: Capture, trust: Trust, wanted: MemoryImport, *, advance: Advance = lambda _: None
+    capture: Capture,
+    records: RecordImport,
+    artifacts: Artifacts,
+    trust: Trust,
+    wanted: MemoryImport,
+    *,
+    advance: Advance = lambda _: None,
 ) -> MemorySummary:
-    """Capture the memories of all files, BATCH per transaction.
+    """Capture the memories of all files, BATCH per transaction. Records of Membrane are restored by `records`, and
+    attachments stored by `artifacts`.
 
     A part that is malformed is listed in the summary, and so is a file that has no known format; all others are stored.
     May be stopped at any time and run again; memories that are stored are not stored twice. Raises InvalidInput for a
@@ -65,7 +82,7 @@ async def import_memories(
     """
     files = find_sources(wanted.paths)
     summary = MemorySummary(source=", ".join(path.name for path in wanted.paths), dry_run=wanted.dry_run)
-    run = _Run(capture, trust, wanted, summary, advance)
+    run = _Run(capture, records, artifacts, trust, wanted, summary, advance)
     for file in files:
         await run.add_file(file)
     return summary
@@ -93,6 +110,8 @@ class _Run:
     """One run of an import. `pending` are the memories of the next batch."""
 
     capture: Capture
+    records: RecordImport
+    artifacts: Artifacts
     trust: Trust
     wanted: MemoryImport
     summary: MemorySummary
@@ -105,34 +124,56 @@ class _Run:
     async def add_file(self, file: Path | Notes) -> None:
         """Store the memories of a file or of a folder of notes."""
         name = file.folder.name if isinstance(file, Notes) else file.name
-        reading = Reading(zone=self.wanted.zone)
         try:
-            format_name, system, found = self._opened(file, reading)
-            self.summary.count_format(format_name)
-            source = MemorySource(system=system, file=name, scope=self.wanted.scope, retention=self.wanted.retention)
-            for number, one in enumerate(found, 1):
+            if isinstance(file, Notes):
+                if self.wanted.named not in (None, NOTES):
+                    raise InvalidInput(f"are Markdown notes, not of the format {self.wanted.named}")
+                self.summary.count_format("Markdown notes")
+                await self._capture(name, NOTES_SYSTEM, partial(read_notes, file))
+                return
+            rows = FileRows(file)
+            format_ = format_of(rows.beginning(), self.wanted.named)
+            self.summary.count_format(format_.name)
+            if format_.read is None:
+                await self._restore(name, rows)
+            else:
+                await self._capture(name, format_.system, partial(format_.read, rows))
+        except InvalidInput as error:
+            self.summary.refused.append(Refused(name, error.message.removeprefix("file: ")))
+
+    async def _capture(self, name: str, system: str, read: Callable[[Reading], Iterable[Found]]) -> None:
+        """Store the memories of a file, and count what is left out of it."""
+        reading = Reading(zone=self.wanted.zone)
+        source = MemorySource(system=system, file=name, scope=self.wanted.scope, retention=self.wanted.retention)
+        try:
+            for number, one in enumerate(read(reading), 1):
                 self.summary.items += 1
                 if isinstance(one, RefusedMemory):
                     self.summary.refused.append(Refused(f"{name} {one.place}".strip(), one.reason))
                     self.advance(1)
                 else:
                     await self._add(_Read(name=f"{name} {one.place or number}", memory=one, source=source))
-        except InvalidInput as error:
-            self.summary.refused.append(Refused(name, error.message.removeprefix("file: ")))
-        await self._store()
-        for reason, times in reading.skipped.items():
-            self.summary.skip(reason, times)
-        self.summary.count_unread(reading.unread)
+        finally:
+            await self._store()
+            for reason, times in reading.skipped.items():
+                self.summary.skip(reason, times)
+            self.summary.count_unread(reading.unread)
 
-    def _opened(self, file: Path | Notes, reading: Reading) -> tuple[str, str, Iterator[Found]]:
-        """Return the name of the file's format, its system, and its memories."""
-        if isinstance(file, Notes):
-            if self.wanted.named not in (None, NOTES):
-                raise InvalidInput(f"are Markdown notes, not of the format {self.wanted.named}")
-            return "Markdown notes", NOTES_SYSTEM, read_notes(file, reading)
-        rows = FileRows(file)
-        format_ = format_of(rows.beginning(), self.wanted.named)
-        return format_.name, format_.system, iter(format_.read(rows, reading))
+    async def _restore(self, name: str, rows: FileRows) -> None:
+        """Restore the records of a file as they were."""
+        if self.wanted.scope is not None:
+            raise InvalidInput("has records with scopes of their own, which they keep; leave --scope out")
+        with tempfile.TemporaryDirectory(prefix="stratagraph-") as folder:
+            path = Path(folder) / "records.jsonl"
+            written = await asyncio.to_thread(write_records, rows, path)
+            report = await self.records.run(
+                self.trust,
+                path,
+                restore_erased=self.wanted.restore_erased,
+                dry_run=self.wanted.dry_run,
+                advance=self.advance,
+            )
+        self.summary.add_restored(name, report, written)
 
     async def _add(self, read: _Read) -> None:
         """Add a memory to the batch, after storing the batch if it is full or has a version of the same memory."""
@@ -208,11 +249,11 @@ class _Run:
         items = []
         for read in reads:
             if read.record is None:
-                items.append(Item(read.name, [self._request(read)]))
+                items.append(Item(read.name, [await self._request(read)]))
             elif isinstance(read.memory, Happening):
-                items.append(Item(read.name, [self._request(read)], Change.EDITED))
+                items.append(Item(read.name, [await self._request(read)], Change.EDITED))
             else:
-                items.append(Item(read.name, [self._request(read, await self._replaced(read, leaving))]))
+                items.append(Item(read.name, [await self._request(read, await self._replaced(read, leaving))]))
         return items
 
     def _is_previewed(self, read: _Read) -> bool:
@@ -224,8 +265,18 @@ class _Run:
         self.previewed.add(key)
         return is_known
 
-    def _request(self, read: _Read, replaces: Sequence[UUID] = ()) -> CaptureRequest:
-        return read.source.request(read.memory, read.version, replaces)
+    async def _request(self, read: _Read, replaces: Sequence[UUID] = ()) -> CaptureRequest:
+        """Return the capture of a memory, after storing its attachments; a dry run counts them."""
+        stored = []
+        for file in read.memory.attachments[:MAX_ATTACHMENTS]:
+            if not _is_readable(file, most=self.artifacts.max_bytes):
+                self.summary.skip("attachments that are too large or cannot be read")
+                continue
+            self.summary.artifacts += 1
+            if not self.wanted.dry_run:
+                media_type, _ = mimetypes.guess_type(file.name)
+                stored.append((await self.artifacts.put(self.trust, _contents(file), media_type=media_type)).uri)
+        return read.source.request(read.memory, read.version, replaces=replaces, artifacts=stored)
 
     async def _look_up(self, reads: Iterable[_Read]) -> None:
         """Find the latest stored version of each memory."""
@@ -281,3 +332,16 @@ def _is_older(memory: Remembered, known: MemoryRecord) -> bool:
     """Return whether the stored version of a memory was changed later than this one, by the times of its system."""
     own, stored = memory.changed_at or memory.at, changed_at(known.payload or {})
     return own is not None and stored is not None and own < stored
+
+
+def _is_readable(file: Path, *, most: int) -> bool:
+    try:
+        return file.stat().st_size <= most and os.access(file, os.R_OK)
+    except OSError:
+        return False
+
+
+async def _contents(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as opened:
+        while chunk := opened.read(_CHUNK):
+            yield chunk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stratagraph.memory.imports.fields import Fields, Reading
@@ -14,8 +14,7 @@ from stratagraph.store.model.errors import InvalidInput
 _SYSTEM = "server-memory"
 
 
-def _difference(rows: Sequence[Any]) -> Difference | None:
-    row: Any = rows[0] if rows else None
+def _difference(row: Any) -> Difference | None:
     if isinstance(row, dict) and _is_graph(row):
         return None
     is_object = isinstance(row, dict)
@@ -97,7 +96,7 @@ SERVER_MEMORY = MemoryFormat(
     key="server-memory",
     name="MCP server-memory",
     system=_SYSTEM,
-    documented="@modelcontextprotocol/server-memory 2025 (memory.jsonl, read_graph)",
+    documented="@modelcontextprotocol/server-memory 0.6.3 (memory.jsonl, read_graph)",
     difference=_difference,
     read=_read,
 )

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 import orjson
 
 from stratagraph.memory.capture.answers import Captured
-from stratagraph.memory.imports.progress import ImportSummary
+from stratagraph.memory.imports.memories.record_file import RecordFile
+from stratagraph.memory.imports.progress import ImportSummary, Refused
 from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.transfer.restoration_report import RestorationReport
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 
@@ -49,6 +51,19 @@ class MemorySummary(ImportSummary):
                         self.records[record.type.label] -= 1
                     elif identity is not None:
                         self.previewed.add(identity)
+
+    def add_restored(self, name: str, report: RestorationReport, written: RecordFile) -> None:
+        """Add the report on the records of the file `name`, which were written as the file of an export."""
+        self.items += len(written.places) + len(written.refused)
+        self.replayed += report.unchanged
+        for label, count in report.stored.items():
+            self.captured += count
+            self.records[label] = self.records.get(label, 0) + count
+        self.edges += report.relations
+        for reason, count in report.left_out.items():
+            self.skip(reason, count)
+        self.refused += [Refused(f"{name} {one.place}".strip(), one.reason) for one in written.refused]
+        self.refused += [Refused(f"{name} {written.place_of(one.line)}".strip(), one.reason) for one in report.refused]
 
 
 def _identity(record: MemoryRecord) -> bytes | None:

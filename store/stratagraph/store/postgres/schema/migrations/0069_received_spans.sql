@@ -14,6 +14,7 @@ CREATE TABLE received_span (
   conversation BYTEA,
   content BYTEA,
   sealed BYTEA,
+  size INTEGER NOT NULL,
   received_at TIMESTAMP WITH TIME ZONE NOT NULL,
   is_new BOOLEAN NOT NULL,
   CONSTRAINT received_span_pk PRIMARY KEY (tenant, id),
@@ -45,8 +46,10 @@ COMMENT ON COLUMN received_span.trace IS 'keyed hash of caller, scope and trace'
 
 COMMENT ON COLUMN received_span.conversation IS 'keyed hash of caller, scope and conversation; none: not named';
 
-COMMENT ON COLUMN received_span.content IS 'the span as JSON';
+COMMENT ON COLUMN received_span.content IS 'the span as JSON, compressed';
 
-COMMENT ON COLUMN received_span.sealed IS 'the span as JSON, where anything of the tenant is sealed';
+COMMENT ON COLUMN received_span.sealed IS 'the same, where anything of the tenant is sealed';
+
+COMMENT ON COLUMN received_span.size IS 'bytes of the JSON';
 
 COMMENT ON COLUMN received_span.is_new IS 'no import has read it';

@@ -1,0 +1,236 @@
+"""Exports from a real service and from the command: the same bytes, continued after a broken connection, bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import json
+import secrets
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fix_memory import until
+from fix_service import Client, Service, run_command, running
+
+CAPTURE = """mutation($input: CaptureMemoriesInput!) { captureMemories(input: $input) { __typename
+  ... on CaptureMemoriesSuccess { results { primaryRecord { id } } } ... on MemoryError { code message } } }"""
+ACCEPT = {"Accept": "application/x-ndjson", "Accept-Encoding": "identity"}
+SESSIONS = "stratagraph.graphql.exports.sessions"
+ENDPOINT = "stratagraph.graphql.exports.endpoint"
+TEXT = 8_000  # characters of a record, so that an export is more than the sockets between hold
+
+
+async def fill(client: Client, records: int, token: str | None = None) -> None:
+    for start in range(0, records, 200):
+        items = [
+            {
+                "source": "test",
+                "sourceKind": "EVENT",
+                "content": {"event_kind": "note", "ref": f"n{number}", "text": secrets.token_hex(TEXT // 2)},
+            }
+            for number in range(start, min(start + 200, records))
+        ]
+        found = await client.data(CAPTURE, token, input={"items": items})
+        assert found["captureMemories"]["__typename"] == "CaptureMemoriesSuccess", found
+
+
+def names_in(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def checked(data: bytes) -> list[dict[str, Any]]:
+    """Return the lines of a whole export, whose last line fits those before."""
+    texts = data.splitlines(keepends=True)
+    lines = [json.loads(text) for text in texts]
+    assert lines[-1]["kind"] == "end"
+    assert lines[-1]["sha256"] == hashlib.sha256(b"".join(texts[:-1])).hexdigest()
+    return lines
+
+
+@asynccontextmanager
+async def broken_off(http: httpx.AsyncClient, url: str, **headers: str) -> AsyncIterator[tuple[bytes, str]]:
+    """Read the beginning of an export, and take nothing more in the block; yield what was read, and the token."""
+    async with http.stream("GET", f"{url}/export", headers={**ACCEPT, **headers}) as answer:
+        assert answer.status_code == 200
+        parts = answer.aiter_raw()
+        yield await anext(parts) + await anext(parts), answer.headers["x-export-snapshot"]
+
+
+async def key_of(service: Service, name: str) -> str:
+    made, out, err = await run_command(
+        *("token", "create", name, "--scope", "*", "--access", "write", "--json"), env=service.environment
+    )
+    assert made == 0, err
+    token: str = json.loads(out)["token"]
+    return token
+
+
+async def test_the_command_and_the_endpoint_export_the_same_bytes(
+    client: Client, service: Service, tmp_path: Path
+) -> None:
+    await fill(client, 30)
+    whole = (await client.http.get(f"{client.url}/export", headers=ACCEPT)).content
+    assert [line["kind"] for line in checked(whole)].count("record") == 30
+    compressed = await client.http.get(f"{client.url}/export", headers={**ACCEPT, "Accept-Encoding": "gzip"})
+    assert compressed.headers["content-encoding"] == "gzip"
+    assert compressed.content == whole
+    plain, packed, notes = (tmp_path / name for name in ("all.jsonl", "all.jsonl.gz", "notes"))
+    plain.write_text("an earlier export")
+    for arguments in ((str(plain),), (str(packed), "--json"), (str(notes), "--as", "markdown")):
+        status, out, err = await run_command("export", *arguments, env=service.environment)
+        assert status == 0, err
+        assert "30" in out
+    assert plain.read_bytes() == whole == gzip.decompress(packed.read_bytes())
+    assert plain.stat().st_mode & 0o077 == 0
+    assert len([*notes.glob("episodic/*.md")]) == 30
+    status, out, err = await run_command("export", "-", "--types", "entity", env=service.environment)
+    assert status == 0, err
+    assert checked(out.encode())[-1]["counts"] == {"header": 1}
+    assert names_in(tmp_path) == {"all.jsonl", "all.jsonl.gz", "notes", "data"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("x.jsonl", "--as", "xml"), "'xml' is none of native, rfc, markdown"),
+        (("x.jsonl", "--types", "dream"), "'dream' is none of"),
+        (("missing/x.jsonl",), "does not exist; make it first"),
+        (("/proc/x.jsonl",), "cannot be written"),
+        (("-", "--json"), "standard output cannot take"),
+        (("x.jsonl", "--tenant", "nope"), "there is no tenant 'nope'"),
+    ],
+)
+async def test_the_command_says_what_is_wrong_and_leaves_no_file(
+    service: Service, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    file, *others = arguments
+    target = file if file == "-" or file.startswith("/") else str(tmp_path / file)
+    status, _, err = await run_command("export", target, *others, env=service.environment)
+    assert status == 1
+    assert said in " ".join(err.split())
+    assert names_in(tmp_path) <= {"data"}
+
+
+async def test_a_broken_export_continues_in_the_same_snapshot_in_any_process(database_url: str, tmp_path: Path) -> None:
+    given = {"database_url": database_url, "single_user": "on", "data_dir": str(tmp_path / "data"), "workers": "2"}
+    with running(**given) as service:
+        assert service.url is not None
+        async with httpx.AsyncClient(timeout=60) as http:
+            await fill(Client(http, service.url), 600)
+            async with broken_off(http, service.url) as (begun, token):
+                pass
+            await fill(Client(http, service.url), 1)  # written after the snapshot
+        rests = []
+        for number in range(6):  # each on a connection of its own, which either process may take
+            async with httpx.AsyncClient(timeout=60) as http:
+                asked = {"snapshot": token, "from": str(len(begun) + number)}
+                answer = await http.get(f"{service.url}/export", params=asked, headers=ACCEPT)
+                assert answer.status_code == 200, answer.text[:500]
+                rests.append(answer.content)
+        lines = checked(begun + rests[0])
+        assert lines[-1]["counts"]["record"] == 600
+        assert all((begun + rests[0])[len(begun) + number :] == rest for number, rest in enumerate(rests))
+
+
+async def test_a_client_that_takes_nothing_is_cut_off_and_may_continue(database_url: str, tmp_path: Path) -> None:
+    given = {"database_url": database_url, "single_user": "on", "data_dir": str(tmp_path / "data")}
+    log = tmp_path / "log"
+    with running(log=str(log), constants=json.dumps({f"{ENDPOINT}:STALLED_S": 0.3}), **given) as service:
+        assert service.url is not None
+        async with httpx.AsyncClient(timeout=60) as http:
+            await fill(Client(http, service.url), 1_200)
+            async with broken_off(http, service.url) as (begun, token):
+
+                async def cut_off() -> bool:
+                    return "export interrupted" in log.read_text()
+
+                await until(cut_off)
+            asked = {"snapshot": token, "from": str(len(begun))}
+            rest = await http.get(f"{service.url}/export", params=asked, headers=ACCEPT)
+            assert checked(begun + rest.content)[-1]["counts"]["record"] == 1_200
+
+
+async def test_exports_are_bounded_and_held_for_their_own_credential(database_url: str, tmp_path: Path) -> None:
+    bounds = {f"{SESSIONS}:AT_ONCE": 1, f"{SESSIONS}:HELD_S": 1.0, f"{ENDPOINT}:FINISHED_S": 0.2}
+    given = {"database_url": database_url, "data_dir": str(tmp_path / "data"), "burst": "20000"}
+    with running(constants=json.dumps(bounds), **given) as service:
+        assert service.url is not None
+        ann, bob = [{"Authorization": f"Bearer {await key_of(service, name)}"} for name in ("ann", "bob")]
+
+        async def asked(http: httpx.AsyncClient, who: dict[str, str], **parameters: str) -> httpx.Response:
+            return await http.get(f"{service.url}/export", params=parameters, headers={**ACCEPT, **who})
+
+        async with httpx.AsyncClient(timeout=60) as http:
+            await fill(Client(http, service.url), 600, ann["Authorization"].removeprefix("Bearer "))
+            async with broken_off(http, service.url, **ann) as (begun, token):
+                for who in (ann, bob):
+                    refused = await asked(http, who)
+                    assert refused.status_code == 429, refused.text[:300]
+                    assert int(refused.headers["retry-after"]) > 0
+            assert (await asked(http, bob, snapshot=token, **{"from": "10"})).status_code == 404
+            rest = await asked(http, ann, snapshot=token, **{"from": str(len(begun))})
+            checked(begun + rest.content)
+            late = rest.headers["x-export-snapshot"]
+
+            async def is_gone() -> bool:
+                answer = await asked(http, ann, snapshot=late, **{"from": "5"})
+                return answer.status_code == 404
+
+            await until(is_gone, every_s=1.0)
+            checked((await asked(http, bob)).content)
+            assert (await http.get(f"{service.url}/export", headers=ACCEPT)).status_code == 401
+
+
+async def test_an_export_ends_without_its_last_line_where_the_service_stops(database_url: str, tmp_path: Path) -> None:
+    given = {"database_url": database_url, "single_user": "on", "data_dir": str(tmp_path / "data")}
+    with running(**given) as service:
+        assert service.url is not None
+        async with httpx.AsyncClient(timeout=60) as http:
+            await fill(Client(http, service.url), 1_200)
+            data = bytearray()
+
+            async def read_until_stopped() -> None:
+                async with http.stream("GET", f"{service.url}/export", headers=ACCEPT) as answer:
+                    async for part in answer.aiter_raw():
+                        if not data:
+                            service.process.send_signal(signal.SIGTERM)
+                        data.extend(part)
+                        await asyncio.sleep(0.01)
+
+            with pytest.raises(httpx.RemoteProtocolError):
+                await read_until_stopped()
+            assert service.stop() == 0
+        assert b'"kind":"end"' not in data
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("colour=blue", "colour"),
+        ("as=xml", "as"),
+        ("types=dream", "types"),
+        ("artifacts=maybe", "artifacts"),
+        ("from=10", "snapshot"),
+        ("from=ten&snapshot=a", "from"),
+        ("as=rfc&as=native", "as"),
+        ("as=rfc&snapshot=a", "as"),
+    ],
+)
+async def test_a_wrong_parameter_is_named(client: Client, query: str, path: str) -> None:
+    answer = await client.http.get(f"{client.url}/export?{query}", headers=ACCEPT)
+    assert answer.status_code == 400
+    (error,) = answer.json()["errors"]
+    assert (error["extensions"]["code"], error["extensions"]["path"]) == ("INVALID_INPUT", [path])
+
+
+async def test_no_web_page_causes_an_export_of_the_single_user(client: Client) -> None:
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}, {"Accept": "image/*"}):
+        answer = await client.http.get(f"{client.url}/export", headers={"Accept": "*/*"} | headers)
+        assert answer.status_code == 403
+    assert (await client.http.head(f"{client.url}/export", headers=ACCEPT)).status_code == 405
