@@ -161,9 +161,9 @@ async def _written(session: ImportSession, records: Sequence[_Numbered]) -> list
         new = [one for one, verdict in zip(every, verdicts, strict=True) if verdict.is_new]
         await _restore_erased(connection, session, new, known)
         changes = await restore_records(connection, tenant, new, logs=known.logs)
-        await restore_artifact_references(connection, tenant, [one.line for one in new])
-        await append_changes(connection, tenant, changes)
         stored = [one for one, verdict in zip(every, verdicts, strict=True) if verdict.reason is None]
+        await restore_artifact_references(connection, tenant, [one.line for one in stored])
+        await append_changes(connection, tenant, changes)
         restored = [one.id for one in stored if one.id in known.tombstones] if session.restore_erased else []
     if restored:
         # If this is interrupted, a tombstone stays beside its record, where it does no harm until the next run.

@@ -27,6 +27,9 @@ def check_record(line: RecordLine) -> None:
         _check_content(line.type, past.content, ["history", str(number), "content"])
         if past.from_at >= past.to_at:
             raise _wrong(["history", str(number)], "ends before it begins")
+        then = line.history[number + 1].from_at if number + 1 < len(line.history) else line.updated_at
+        if past.to_at > then:
+            raise _wrong(["history", str(number)], "ends after the next version begins")
     if (line.type is MemoryType.SEMANTIC) != (line.fact is not None):
         raise _wrong(
             ["fact"], "is missing" if line.fact is None else f"is given for a record of type {line.type.label}"

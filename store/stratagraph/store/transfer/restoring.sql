@@ -59,12 +59,12 @@ FROM (SELECT DISTINCT ON (episode) episode, record FROM inserted ORDER BY episod
 WHERE e.tenant = :tenant AND e.id = l.episode
 
 -- restore_trims --
--- Insert trims between facts that are stored.
+-- Insert trims of facts by facts that are stored; a fact that was changed since it was restored keeps those that it has.
 INSERT INTO fact_trim (tenant, fact, by_fact, side, at)
 SELECT :tenant, w.fact, w.by_fact, w.side, w.at
-FROM unnest(CAST(:facts AS uuid[]), CAST(:by_facts AS uuid[]), CAST(:sides AS smallint[]), CAST(:instants AS timestamptz[]))
-  AS w(fact, by_fact, side, at)
-WHERE EXISTS (SELECT FROM fact f WHERE f.tenant = :tenant AND f.id = w.fact)
+FROM unnest(CAST(:facts AS uuid[]), CAST(:changed AS timestamptz[]), CAST(:by_facts AS uuid[]), CAST(:sides AS smallint[]),
+  CAST(:instants AS timestamptz[])) AS w(fact, changed_at, by_fact, side, at)
+WHERE EXISTS (SELECT FROM record r WHERE r.tenant = :tenant AND r.id = w.fact AND r.type = 4 AND r.updated_at = w.changed_at)
   AND EXISTS (SELECT FROM fact f WHERE f.tenant = :tenant AND f.id = w.by_fact)
 ON CONFLICT DO NOTHING
 
