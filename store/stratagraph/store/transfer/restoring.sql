@@ -59,7 +59,7 @@ FROM (SELECT DISTINCT ON (episode) episode, record FROM inserted ORDER BY episod
 WHERE e.tenant = :tenant AND e.id = l.episode
 
 -- restore_trims --
--- Insert trims of facts by facts that are stored; a fact that was changed since it was restored keeps those that it has.
+-- Insert trims of facts by facts that are stored; a fact that was changed since it was restored keeps its own.
 INSERT INTO fact_trim (tenant, fact, by_fact, side, at)
 SELECT :tenant, w.fact, w.by_fact, w.side, w.at
 FROM unnest(CAST(:facts AS uuid[]), CAST(:changed AS timestamptz[]), CAST(:by_facts AS uuid[]), CAST(:sides AS smallint[]),
