@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import orjson
 import psycopg
@@ -17,9 +18,11 @@ from obstore.store import MemoryStore
 
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.transfer.exports import ExportRequest, Exports
+from stratagraph.memory.transfer.new_ids import IdSet, NewIds
 from stratagraph.memory.transfer.restoration_report import RestorationReport
 from stratagraph.memory.transfer.restoring import RecordImport
 from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -70,6 +73,18 @@ def sealed_file(lines: Iterable[bytes]) -> bytes:
     counts = Counter(str(orjson.loads(line).get("kind")) for line in every)
     body = b"".join(every)
     return body + line_bytes(EndLine(counts=dict(sorted(counts.items())), sha256=hashlib.sha256(body).hexdigest()))
+
+
+def copied(lines: Sequence[dict[str, Any]], tenant: Tenant, number: int) -> list[dict[str, Any]]:
+    """Return a copy of lines that contradicts no other copy: with ids and scopes of its own."""
+    ids = IdSet()
+    for id_ in sorted(UUID(line["id"]) for line in lines if "id" in line):
+        ids.add(id_)
+    new = NewIds(replace(tenant, index_key=number.to_bytes(32, "big")), [ids])
+    made: list[dict[str, Any]] = [orjson.loads(new.applied(orjson.dumps(line))) for line in lines]
+    return [
+        line | {"scope": f"{line.get('scope', '')}#{number}"} if line["kind"] == "record" else line for line in made
+    ]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import orjson
 import pytest
 from exported_store import fill
 from fix_memory import EVIDENCE, Memory
-from fix_transfer import Transfer, sealed_file
+from fix_transfer import Transfer, copied, sealed_file
 
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.revise.request import Delete, Retract, Supersede
@@ -23,7 +23,7 @@ from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.fact_predicates import FactPredicate
 from stratagraph.store.records.predicates import register
 
-MUTATIONS = 150
+MUTATIONS = 100
 
 
 async def _refusals(report: RestorationReport) -> list[str]:
@@ -227,12 +227,13 @@ async def test_mutated_files_are_reported_and_leave_no_half_record(
     """Fields are dropped, renamed, exchanged, and given values of other types; lines are repeated and reordered."""
     await fill(memory)
     lines = [orjson.loads(line) for line in (await transfer.text(memory)).splitlines()[:-1]]
+    caller = await memory.directory.resolve(memory.trust)
     every, dice = [line for line in lines if line["kind"] == "record"], random.Random(32)
     for number in range(MUTATIONS):
         chosen = [lines[0], *dice.sample(every, 12)]
         ids = {line.get("id") for line in chosen}
         chosen += [line for line in lines if line["kind"] == "relation" and {line["source"], line["target"]} & ids]
-        chosen = [orjson.loads(orjson.dumps(line)) for line in chosen]
+        chosen = copied(chosen, caller.tenant, number)
         for _ in range(dice.randint(1, 3)):
             _mutate(dice.choice(chosen[1:]), dice)
         if dice.random() < 0.2:

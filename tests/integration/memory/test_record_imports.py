@@ -13,14 +13,13 @@ import pytest
 from exported_store import fill
 from fix_learning import capture_episode, learn
 from fix_memory import EVIDENCE, Memory
-from fix_transfer import Transfer, differences, sealed_file, share_index_key
+from fix_transfer import Transfer, copied, differences, sealed_file, share_index_key
 from story import SCOPE
 
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Supersede
 from stratagraph.memory.transfer import restored_records
 from stratagraph.memory.transfer.import_session import ImportSession
-from stratagraph.memory.transfer.new_ids import IdSet, NewIds
 from stratagraph.store.audit.verification import verify_chains
 from stratagraph.store.model.enums import Access, RecordState, SourceKind
 from stratagraph.store.model.errors import Forbidden, StoreUnavailable
@@ -237,17 +236,11 @@ async def test_a_hundred_thousand_records_move(memory: Memory, other: Memory, tr
     caller = await memory.directory.resolve(memory.trust)
     lines = [orjson.loads(line) for line in (await transfer.text(memory)).splitlines()[1:-1]]
     of_records = [line for line in lines if line["kind"] in ("record", "relation")]
-    ids = IdSet()
-    for line in sorted(of_records, key=lambda line: str(line["id"])):
-        ids.add(UUID(line["id"]))
     records = sum(line["kind"] == "record" for line in of_records)
     copies: dict[str, list[bytes]] = {"record": [], "relation": []}
     for number in range(100_000 // records + 1):
-        key = number.to_bytes(32, "big")
-        new = NewIds(replace(caller.tenant, index_key=key), [ids])
-        for line in of_records:
-            scoped = {**line, "scope": f"{line.get('scope', '')}#{number}"} if line["kind"] == "record" else line
-            copies[line["kind"]].append(new.applied(orjson.dumps(scoped, option=SORTED)))
+        for line in copied(of_records, caller.tenant, number):
+            copies[line["kind"]].append(orjson.dumps(line, option=SORTED))
     header = b'{"format":"stratagraph","kind":"header","version":1}\n'
     path = transfer.file(sealed_file([header, *copies["record"], *copies["relation"]]))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
