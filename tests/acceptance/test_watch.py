@@ -112,8 +112,8 @@ async def test_a_watch_that_is_killed_while_sessions_grow_stores_each_turn_once(
     assert (status, out) == (0, "")
 
 
-async def test_a_watch_waits_for_a_database_that_is_away_and_says_so_once(tmp_path: Path) -> None:
-    postgres = OwnPostgres(tmp_path / "postgres")
+async def test_a_watch_waits_for_a_database_that_is_away_and_says_so_once(home: Path, tmp_path: Path) -> None:
+    postgres = OwnPostgres(home)
     folder = tmp_path / "sessions"
     folder.mkdir()
     path = folder / "s.jsonl"
