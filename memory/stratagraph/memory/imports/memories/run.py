@@ -202,18 +202,17 @@ class _Run:
                 self.summary.replayed += 1
             elif read.record is None:
                 new.append(read)
+            elif read.known is not None and _is_older(read.memory, read.known):
+                self.summary.skip("memories that are older than what is known of them")
             else:
-                read.known = await self.capture.stored_record(self.trust, read.record)
-                if read.known is not None and _is_older(read.memory, read.known):
-                    self.summary.skip("memories that are older than what is known of them")
-                else:
-                    changed.append(read)
+                changed.append(read)
         said = {said_by(read.memory) for read in changed}
         together = [read for read in changed if read.known is None or said_in(read.known.payload or {}) not in said]
         await self._store_reads(together)
         await self._store_reads(new)
         for read in changed:
             if read not in together:
+                await self._look_up([read])
                 await self._store_reads([read])
         if reads:
             self.advance(len(reads))
@@ -279,10 +278,11 @@ class _Run:
         return read.source.request(read.memory, read.version, replaces=replaces, artifacts=stored)
 
     async def _look_up(self, reads: Iterable[_Read]) -> None:
-        """Find the latest stored version of each memory."""
+        """Find the latest stored version of each memory, and read it where the memory differs from it."""
         left = list(reads)
         for read in left:
-            read.version, read.record, read.is_same = 0, None, False
+            read.version, read.record, read.is_same, read.known = 0, None, False, None
+        differing = left
         while left:
             by_key = {read.source.key(read.memory, read.version): read for read in left}
             items = {key: ImportedItem(fingerprint=fingerprint(read.memory)) for key, read in by_key.items()}
@@ -293,10 +293,14 @@ class _Run:
                 read.record, read.is_same = earlier.record, earlier.is_same
                 read.version += 1
                 left.append(read)
+        differing = [read for read in differing if read.record is not None and not read.is_same]
+        records = await self.capture.stored_records(self.trust, {read.record for read in differing if read.record})
+        for read in differing:
+            read.known = records.get(read.record) if read.record is not None else None
 
     async def _replaced(self, read: _Read, leaving: set[str]) -> list[UUID]:
         """Return the fact whose place a changed statement takes: none where another memory still says it."""
-        known = await self.capture.stored_record(self.trust, read.record) if read.record is not None else None
+        known = read.known
         if not isinstance(read.memory, Statement) or known is None or known.state not in _CURRENT:
             return []
         sources = (known.provenance or {}).get("sources") or ()
