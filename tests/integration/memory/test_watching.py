@@ -104,6 +104,8 @@ async def test_a_session_that_grows_by_any_bytes_is_stored_as_it_is_at_its_end(
     whole = tmp_path / name
     whole.write_bytes(content)
     await import_traces(memory.capture, memory.trust, whole, scope="project:whole")
+    again = await import_traces(memory.capture, memory.trust, whole, scope="project:grown")
+    assert (again.captured, again.edited) == (0, [])
     grown = await stored(memory, "project:grown")
     assert grown == await stored(memory, "project:whole")
     assert [len(one["said"]) for one in grown] == ([17, 3] if name.startswith("claude") else [10])

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,27 @@ def test_a_tool_whose_result_no_message_repeats_is_told_by_its_span() -> None:
     only_tools = [one for one in spans if one.name.startswith("execute_tool")]
     (found,) = read([otlp(*(as_otlp(one, TRACE) for one in only_tools))])
     assert essence(found.steps) == essence(steps[1:])
+
+
+def test_the_outcome_is_what_the_span_of_the_agent_states_or_a_failure_of_its_run() -> None:
+    steps: list[Step] = [Said(role="user", text="Order it."), Said(role="assistant", text="Done.")]
+    for attributes, failed, outcome in (
+        ({}, False, (None, None)),
+        ({}, True, ("failure", "status = error")),
+        ({"error.type": "timeout"}, True, ("failure", "error.type = timeout")),
+        ({"reward": "0.5"}, False, None),
+        ({"success": True}, False, ("success", "success = true")),
+        ({"outcome": "partial"}, True, ("partial", "outcome = partial")),
+    ):
+        *calls, agent = spans_of(steps, conversation="x")
+        agent = replace(agent, attributes={**agent.attributes, **attributes}, failed=failed)
+        document = [otlp(*(as_otlp(one, TRACE) for one in (*calls, agent)))]
+        if outcome is None:
+            with pytest.raises(InvalidInput, match="is not an outcome"):
+                read(document)
+        else:
+            (found,) = read(document)
+            assert (found.outcome, found.reason) == outcome
 
 
 def test_another_agent_of_the_same_conversation_is_a_conversation_of_its_own() -> None:

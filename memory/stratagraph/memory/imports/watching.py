@@ -95,6 +95,7 @@ class SessionWatch:
         self._capture, self._trust, self._paths = capture, trust, paths
         self._artifacts, self._scope_of, self._since = artifacts, scope_of, since
         self._files: dict[str, _File] = {}
+        self._failing: set[str] = set()  # the files that could not be stored by the last attempt
         self._unlisted: dict[str, str] = {}
         self._looked_s = 0.0  # time that the last look at the metadata took
 
@@ -115,10 +116,10 @@ class SessionWatch:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
             else:
-                if fails:
+                if fails and not self._failing:
                     listener.recovered()
-                fails = False
-                pause = FIRST_PAUSE_S
+                    fails = False
+                    pause = FIRST_PAUSE_S
                 await asyncio.sleep(max(POLL_S, LOOK_SHARE * self._looked_s))
 
     async def look(self, now: float) -> AsyncIterator[ImportSummary]:
@@ -131,6 +132,7 @@ class SessionWatch:
         unlisted: dict[str, str] = {}
         found = dict(self._stats(unlisted))
         self._files = {path: file for path, file in self._files.items() if path in found}
+        self._failing &= found.keys()
         due = [
             (stat.st_mtime_ns, path)
             for path, stat in found.items()
@@ -148,11 +150,13 @@ class SessionWatch:
             try:
                 summary = await self._import(Path(path), found[path], file, now)
             except StratagraphError as error:
+                self._failing.add(path)
                 if has_failed or not error.retryable:
                     raise
                 failure, has_failed = error, True
                 continue
             has_failed = False
+            self._failing.discard(path)
             if summary is not None:
                 yield summary
         if failure is not None:

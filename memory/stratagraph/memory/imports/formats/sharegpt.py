@@ -18,7 +18,7 @@ from stratagraph.memory.imports.conversation import Conversation
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.envelope import read_envelope
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
-from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, result_text
+from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, read_failure, result_text
 from stratagraph.memory.imports.formats.transcript import Message, Transcript
 from stratagraph.store.model.errors import InvalidInput
 
@@ -103,8 +103,9 @@ class _Entries:
             return
         message = self.transcript.message(sender, speaker=name, at=at)
         if role in _ANSWERING:
+            failed = read_failure(entry)
             for result in _RESULT.findall(text) or [text]:
-                self._answer(result, message, name)
+                self._answer(result, message, name, failed)
         elif message.role == "assistant":
             self._calling = message
             found = [_calls(call) for call in _CALL.findall(text)]
@@ -128,7 +129,7 @@ class _Entries:
             self._calling.call(tool, arguments)
             self._waiting.append(tool)
 
-    def _answer(self, text: str, message: Message, tool: str | None) -> None:
+    def _answer(self, text: str, message: Message, tool: str | None, failed: bool | None) -> None:
         found = _value(text) if text.lstrip().startswith("{") else None
         if isinstance(found, dict) and found.keys() == {"name", "content"} and isinstance(found["name"], str):
             tool, text = found["name"], result_text(found["content"])
@@ -136,7 +137,7 @@ class _Entries:
             self._waiting.remove(tool)
         elif tool is None and self._waiting:
             tool = self._waiting.popleft()
-        message.result(text, tool=tool)
+        message.result(text, tool=tool, failed=failed)
 
 
 def _calls(text: str) -> Sequence[tuple[str, Any]]:
@@ -170,7 +171,7 @@ def _value(text: str) -> Any:
 
 SHAREGPT = Format(
     name="ShareGPT",
-    documented="LLaMA-Factory and FastChat of 2026-11, Hermes function calling",
+    documented="LLaMA-Factory at 015ff25, Hermes function calling",
     difference=difference,
     read=read,
 )
