@@ -28,6 +28,11 @@ class Notes:
     files: tuple[Path, ...]
     others: tuple[Path, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """The name of the folder, by which its notes are told from those of another one."""
+        return self.folder.resolve().name
+
 
 def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
     """Return the files and folders of notes that the paths name. Hidden files and folders are left out.
