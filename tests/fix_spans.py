@@ -195,8 +195,9 @@ def as_otlp(span: MadeSpan, trace: str) -> dict[str, Any]:
     """Return a span of OTLP/JSON."""
 
     def attributes(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        kinds = {bool: "boolValue", int: "intValue", str: "stringValue"}
         return [
-            {"key": key, "value": {"intValue": str(one)} if isinstance(one, int) else {"stringValue": one}}
+            {"key": key, "value": {kinds[type(one)]: str(one) if type(one) is int else one}}
             for key, one in given.items()
         ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +24,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A message of the user or of the assistant, whose calls ran side by side."""
+    """A message of the user or of the assistant, whose calls ran side by side; `picture` is a PNG beside its text."""
 
     role: str
     text: str = ""
+    picture: bytes | None = None
     calls: tuple[Call, ...] = ()
 
 
@@ -41,7 +43,7 @@ _TOOLS = st.sampled_from(["look_up", "move", "weigh", "post"])
 _CALLS = st.builds(
     Call, tool=_TOOLS, arguments=st.dictionaries(_TEXTS, _VALUES, max_size=3), result=_TEXTS, failed=st.booleans()
 )
-_USERS = st.builds(Turn, role=st.just("user"), text=_TEXTS)
+_USERS = st.builds(Turn, role=st.just("user"), text=_TEXTS, picture=st.none() | st.binary(min_size=1, max_size=9))
 _ASSISTANTS = st.builds(
     Turn, role=st.just("assistant"), text=_TEXTS | st.just(""), calls=st.lists(_CALLS, max_size=3).map(tuple)
 ).filter(lambda turn: turn.text or turn.calls)
@@ -58,6 +60,18 @@ def stories(draw: st.DrawFn) -> list[Turn]:
     return turns
 
 
+def _base64(turn: Turn) -> str:
+    return base64.b64encode(turn.picture or b"").decode()
+
+
+def _openai_content(turn: Turn) -> Any:
+    """Return the content of a message of chat completions or LangChain."""
+    if turn.picture is None:
+        return turn.text
+    url = {"url": f"data:image/png;base64,{_base64(turn)}"}
+    return [{"type": "text", "text": turn.text}, {"type": "image_url", "image_url": url}]
+
+
 def _numbered(story: Story) -> Iterator[tuple[Turn, list[tuple[str, Call]]]]:
     numbers = count()
     for turn in story:
@@ -72,7 +86,9 @@ def chat_completions(story: Story) -> Any:
             {"id": id_, "type": "function", "function": {"name": call.tool, "arguments": json.dumps(call.arguments)}}
             for id_, call in calls
         ]
-        messages.append({"role": turn.role, "content": turn.text or None} | ({"tool_calls": listed} if listed else {}))
+        messages.append(
+            {"role": turn.role, "content": _openai_content(turn) or None} | ({"tool_calls": listed} if listed else {})
+        )
         messages += [
             {"role": "tool", "tool_call_id": id_, "content": call.result} | ({"status": "error"} if call.failed else {})
             for id_, call in calls
@@ -85,7 +101,7 @@ def legacy(story: Story) -> Any:
     """Write chat completions with `function_call`, which has one call for a message and no ids."""
     messages: list[Any] = []
     for turn in story:
-        texts = [turn.text or None, *[None] * (len(turn.calls) - 1)]
+        texts = [_openai_content(turn) or None, *[None] * (len(turn.calls) - 1)]
         calls = turn.calls or (None,)
         for text, call in zip(texts, calls, strict=True):
             said: dict[str, Any] = {"role": turn.role, "content": text}
@@ -104,6 +120,9 @@ def anthropic(story: Story) -> Any:
     messages: list[Any] = []
     for turn, calls in _numbered(story):
         blocks: list[Any] = [{"type": "text", "text": turn.text}] if turn.text else []
+        if turn.picture is not None:
+            source = {"type": "base64", "media_type": "image/png", "data": _base64(turn)}
+            blocks.append({"type": "image", "source": source})
         blocks += [{"type": "tool_use", "id": id_, "name": call.tool, "input": call.arguments} for id_, call in calls]
         messages.append({"role": turn.role, "content": blocks})
         results = [
@@ -124,6 +143,8 @@ def responses(story: Story) -> Any:
         if turn.text:
             kind = "input_text" if turn.role == "user" else "output_text"
             content = [{"type": kind, "text": turn.text}]
+            if turn.picture is not None:
+                content.append({"type": "input_image", "image_url": f"data:image/png;base64,{_base64(turn)}"})
             items.append({"type": "message", "role": turn.role, "content": content})
         items += [
             {"type": "function_call", "call_id": id_, "name": call.tool, "arguments": json.dumps(call.arguments)}
@@ -144,7 +165,7 @@ def langgraph(story: Story) -> Any:
     for turn, calls in _numbered(story):
         listed = [{"name": call.tool, "args": call.arguments, "id": id_, "type": "tool_call"} for id_, call in calls]
         kind = {"user": "human", "assistant": "ai"}[turn.role]
-        messages.append({"type": kind, "content": turn.text} | ({"tool_calls": listed} if listed else {}))
+        messages.append({"type": kind, "content": _openai_content(turn)} | ({"tool_calls": listed} if listed else {}))
         messages += [
             {
                 "type": "tool",
@@ -180,6 +201,8 @@ def gemini(story: Story) -> Any:
     contents: list[Any] = []
     for turn in story:
         parts: list[Any] = [{"text": turn.text}] if turn.text else []
+        if turn.picture is not None:
+            parts.append({"inlineData": {"mimeType": "image/png", "data": _base64(turn)}})
         parts += [{"functionCall": {"name": call.tool, "args": call.arguments}} for call in turn.calls]
         contents.append({"role": {"user": "user", "assistant": "model"}[turn.role], "parts": parts})
         results = [
@@ -211,13 +234,15 @@ def in_sequence(story: Story) -> list[Turn]:
     for turn in story:
         texts = [turn.text, *[""] * (len(turn.calls) - 1)]
         calls: list[tuple[Call, ...]] = [(call,) for call in turn.calls] or [()]
-        found += [Turn(role=turn.role, text=text, calls=some) for text, some in zip(texts, calls, strict=True)]
+        found += [replace(turn, text=text, calls=some) for text, some in zip(texts, calls, strict=True)]
     return found
 
 
-def without_flags(story: Story) -> list[Turn]:
-    """Return the conversation as formats without flags of failure write it."""
-    return [replace(turn, calls=tuple(replace(call, failed=False) for call in turn.calls)) for turn in story]
+def only_texts(story: Story) -> list[Turn]:
+    """Return the conversation as formats without pictures and flags of failure write it."""
+    return [
+        replace(turn, picture=None, calls=tuple(replace(call, failed=False) for call in turn.calls)) for turn in story
+    ]
 
 
 def as_it_is(story: Story) -> Story:
@@ -234,5 +259,5 @@ WRITERS: dict[str, tuple[Callable[[Story], Any], Callable[[Story], Story]]] = {
     "langchain dicts": (langchain_dicts, as_it_is),
     "langchain constructors": (langchain_constructors, as_it_is),
     "gemini": (gemini, as_it_is),
-    "sharegpt": (sharegpt, without_flags),
+    "sharegpt": (sharegpt, only_texts),
 }

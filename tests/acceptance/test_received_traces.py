@@ -9,11 +9,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import psycopg
 import pytest
-from fix_memory import until
+from fix_memory import until, with_database
 from fix_service import Client, Service, run_command, running
 from fix_spans import START_NS, MadeSpan, as_chat, as_otlp, messages_of, spans_of
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -283,3 +284,27 @@ async def test_who_sends_more_than_fair_use_allows_is_told_when_to_come_back(
         assert statuses[-1] == 429
         assert int(answers[-1].headers["Retry-After"]) >= 1
         assert answers[-1].content[:3] == b"\x08\x08\x12"  # RESOURCE_EXHAUSTED
+
+
+async def test_spans_are_to_be_sent_again_while_the_database_is_away(single: Service, database_url: str) -> None:
+    name = urlsplit(database_url).path.removeprefix("/")
+    administrator = with_database(database_url, "postgres")
+    spans = [as_otlp(one, TRACE) for one in spans_of(RUN, conversation="b")]
+    body = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+    async with httpx.AsyncClient(timeout=30) as http:
+        with psycopg.connect(administrator, autocommit=True) as connection:
+            connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+            try:
+                away = await http.post(f"{single.url}/v1/traces", json=body)
+            finally:
+                connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+        assert away.status_code == 503
+        assert int(away.headers["Retry-After"]) >= 1
+        assert away.json()["code"] == 14  # UNAVAILABLE
+
+        async def is_stored() -> bool:
+            return (await http.post(f"{single.url}/v1/traces", json=body)).status_code == 200
+
+        await until(is_stored)
+    assert await count(database_url, "received_span") == len(spans)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fix_learning import run_learning
 from fix_memory import Memory, fresh_database, memory_of
+from fix_spans import as_otlp, spans_of
 from sqlalchemy import text
 from trace_writers import WRITERS, Call, Turn, chat_completions
 
+from stratagraph.memory.imports.conversation import Called, Returned, Said, Step
 from stratagraph.memory.imports.traces import import_traces
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
@@ -71,6 +74,25 @@ def as_document(name: str, number: int, story: list[Turn]) -> dict[str, Any]:
     return {**document, "conversation_id": f"stay-{number}", "success": True}
 
 
+def as_spans(number: int, story: list[Turn]) -> dict[str, Any]:
+    """Return the spans of one run as OTLP/JSON, with the outcome at the agent's."""
+    steps: list[Step] = []
+    for place, turn in enumerate(story):
+        if turn.text:
+            steps.append(Said(role=turn.role, text=turn.text))
+        named = [(f"c{place}-{i}", call) for i, call in enumerate(turn.calls)]
+        steps += [Called(tool=call.tool, arguments=call.arguments, turn=place, id=id_) for id_, call in named]
+        steps += [Returned(text=call.result or "", id=id_, failed=True if call.failed else None) for id_, call in named]
+    spans = [
+        as_otlp(
+            one if one.parent is not None else replace(one, attributes={**one.attributes, "success": True}),
+            f"{number + 1:032x}",
+        )
+        for one in spans_of(steps, conversation=f"stay-{number}")
+    ]
+    return {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+
+
 async def taught(memory: Memory, file: Path) -> list[list[str]]:
     """Import a file and learn from it; return what is learned, without ids, the lines of each text in order."""
     summary = await import_traces(memory.capture, memory.trust, file)
@@ -97,6 +119,9 @@ async def test_logs_of_one_task_teach_the_same_plan_and_skill(
         file.write_text("".join(json.dumps(as_document(name, i, one)) + "\n" for i, one in enumerate(runs())))
         async with own_memory(postgres_url, template_database) as memory:
             learned[name] = await taught(memory, file)
+    file.write_text("".join(json.dumps(as_spans(i, one)) + "\n" for i, one in enumerate(runs())))
+    async with own_memory(postgres_url, template_database) as memory:
+        learned["spans"] = await taught(memory, file)
     expected = learned["chat completions"]
     skill, plan = expected
     assert "may fail: read_passport: the reader is off" in skill

@@ -15,7 +15,7 @@ from fix_memory import EVIDENCE, Memory
 from fix_transfer import Transfer, sealed_file
 
 from stratagraph.memory.erase.request import Erase
-from stratagraph.memory.revise.request import Delete, Supersede
+from stratagraph.memory.revise.request import Delete, Retract, Supersede
 from stratagraph.memory.transfer.restoration_report import RestorationReport
 from stratagraph.store.audit.verification import verify_chains
 from stratagraph.store.model.enums import SourceKind
@@ -152,6 +152,24 @@ async def test_a_record_that_went_on_differently_here_is_refused(memory: Memory,
     report = await transfer.imported(memory, transfer.file(_file(lines)))
     assert all("with other content" in reason for reason in await _refusals(report))
     assert report.refusals == await memory.value("SELECT count(*) FROM record")
+
+
+async def test_a_trim_that_was_undone_here_is_not_restored(memory: Memory, transfer: Transfer) -> None:
+    day = "2026-05-%02dT00:00:00Z"
+    await memory.observe(
+        "gate", "is", "open", revision_policy="replace", validity={"mode": "timeboxed", "start": day % 1}
+    )
+    shut = await memory.observe(
+        "gate", "is", "shut", revision_policy="replace", validity={"mode": "timeboxed", "start": day % 20}
+    )
+    path = await transfer.exported(memory)
+    assert await memory.value("SELECT count(*) FROM fact_trim") == 1
+    await memory.revise(Retract(record_id=shut.primary.id, rationale="it never was"))
+    assert await memory.value("SELECT count(*) FROM fact_trim") == 0
+    before = await transfer.text(memory)
+
+    assert (await transfer.imported(memory, path)).refused == []
+    assert await transfer.text(memory) == before
 
 
 async def test_a_predicate_that_is_registered_in_another_way_stays(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
 import random
 from collections import Counter
@@ -13,7 +15,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_memory import NOON, Memory, fresh_database, memory_of
+from fix_erasing import Store
+from fix_memory import EVIDENCE, NOON, Memory, fresh_database, memory_of
+from fix_secrets import planted
 from fix_transfer import Transfer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,13 +29,14 @@ from stratagraph.memory.imports.memories.summary import MemorySummary
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.revise.request import Contest
 from stratagraph.memory.transfer.exports import ExportForm, ExportRequest, Exports
 from stratagraph.memory.transfer.restoring import RecordImport
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import Database
 
@@ -55,7 +60,9 @@ async def imported(memory: Memory, *paths: Path, **options: Any) -> MemorySummar
     memory.clock.forward(timedelta(seconds=1))
     artifacts = Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore()))
     restoring = RecordImport(memory.database, memory.directory, artifacts)
-    return await import_memories(memory.capture, restoring, memory.trust, MemoryImport(paths=paths, **options))
+    return await import_memories(
+        memory.capture, restoring, artifacts, memory.trust, MemoryImport(paths=paths, **options)
+    )
 
 
 async def listed(memory: Memory, type_: MemoryType, states: list[RecordState] | None = None) -> list[MemoryRecord]:
@@ -228,7 +235,7 @@ def mem0_file(path: Path, memories: dict[int, tuple[str, str]], name: str = "mem
     return written(path, {"results": results}, name)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(versions=st.lists(VERSIONS, min_size=1, max_size=4))
 async def test_memories_that_change_take_the_place_of_what_they_were_and_deleted_ones_stay(
     postgres_url: str, template_database: str, tmp_path: Path, versions: list[dict[int, tuple[str, str]]]
@@ -262,6 +269,32 @@ async def test_a_changed_memory_supersedes_what_it_was_and_keeps_it_as_history(m
     assert new.payload["revision"]["supersedes"] == str(old.id)
     links = await memory.rows(LINKS, name="supersedes")
     assert [(row["source"], row["target"]) for row in links] == [(new.id, old.id)]
+
+
+async def test_a_change_ends_the_dispute_of_what_a_memory_said_before(memory: Memory, tmp_path: Path) -> None:
+    await imported(memory, mem0_file(tmp_path, {1: ("ann", "lives in Oslo")}))
+    (oslo,) = await listed(memory, MemoryType.SEMANTIC)
+    contested = await memory.revise(Contest(record_id=oslo.id, rationale="heard otherwise", evidence=EVIDENCE))
+    assert contested.record.state is RecordState.CONTESTED
+    summary = await imported(memory, mem0_file(tmp_path, {1: ("ann", "lives in Bergen")}))
+    assert (summary.changed, summary.superseded) == (1, 1)
+    assert [row["target"] for row in await memory.rows(LINKS, name="supersedes")] == [oslo.id]
+    assert await memory.rows(LINKS, name="contested_by") == []
+    assert list(await facts(memory, RecordState.ACTIVE, RecordState.CONTESTED)) == [
+        ("ann", "memory", "lives in Bergen", None, None)
+    ]
+
+
+async def test_a_memory_that_held_a_secret_is_superseded_by_one_without(memory: Memory, tmp_path: Path) -> None:
+    _, sentence = planted("github", 3)
+    await imported(memory, mem0_file(tmp_path, {1: ("ann", sentence)}))
+    (sealed,) = await listed(memory, MemoryType.SEMANTIC)
+    assert sealed.sensitivity > Sensitivity.LOW
+    summary = await imported(memory, mem0_file(tmp_path, {1: ("ann", "uses a key file")}))
+    assert (summary.refused, summary.superseded) == ([], 1)
+    assert [row["target"] for row in await memory.rows(LINKS, name="supersedes")] == [sealed.id]
+    again = await imported(memory, mem0_file(tmp_path, {1: ("ann", "uses a key file")}))
+    assert (again.captured, again.replayed) == (0, 1)
 
 
 async def test_an_older_file_does_not_take_back_what_a_newer_one_said(memory: Memory, tmp_path: Path) -> None:
@@ -325,6 +358,20 @@ async def test_notes_that_are_edited_supersede_their_sections_and_others_stay(me
     }
 
 
+async def test_files_that_notes_embed_are_artifacts_of_their_sections(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "chart.png").write_bytes(b"\x89PNG chart")
+    (tmp_path / "Route.md").write_text("Go north.\n\n![[chart.png]] ![plan](missing.pdf)\n\n![out](../../etc/hosts)\n")
+    dry = await imported(memory, tmp_path, dry_run=True)
+    assert await memory.rows("SELECT * FROM artifact_reference") == []
+    summary = await imported(memory, tmp_path)
+    assert (dry.artifacts, summary.artifacts) == (1, 1)
+    assert summary.skipped == {"embedded files that are not in the folder": 2}
+    (reference,) = await memory.rows("SELECT sha256, media_type FROM artifact_reference")
+    assert bytes(reference["sha256"]) == hashlib.sha256(b"\x89PNG chart").digest()
+    assert (await imported(memory, tmp_path)).artifacts == 0
+
+
 async def test_what_is_refused_is_listed_with_its_place_and_the_rest_is_stored(memory: Memory, tmp_path: Path) -> None:
     later = (NOON + timedelta(days=400)).isoformat()
     results = [
@@ -357,6 +404,40 @@ async def test_a_long_history_of_one_user_is_stored_in_several_transactions(memo
     ]
     summary = await imported(memory, written(tmp_path, entries))
     assert (summary.refused, summary.records["semantic"]) == ([], 120)
+
+
+async def test_two_imports_at_the_same_time_store_each_memory_once(memory: Memory, tmp_path: Path) -> None:
+    texts = {number: (f"user{number % 3}", f"counted {number} terns") for number in range(240)}
+    file = mem0_file(tmp_path, texts)
+    summaries = await asyncio.gather(*(imported(memory, file) for _ in range(3)))
+    assert [summary.refused for summary in summaries] == [[], [], []]
+    assert sum(summary.captured for summary in summaries) == 240
+    assert await facts(memory) == dict.fromkeys(
+        ((user, "memory", text, None, None) for user, text in texts.values()), 1
+    )
+    edited = mem0_file(tmp_path, {number: (user, f"{text} twice") for number, (user, text) in texts.items()})
+    summaries = await asyncio.gather(*(imported(memory, edited) for _ in range(2)))
+    assert [summary.refused for summary in summaries] == [[], []]
+    assert {text for _, _, text, *_ in await facts(memory)} == {f"{text} twice" for _, text in texts.values()}
+
+
+async def test_a_secret_in_a_memory_is_masked_wherever_it_is_stored(
+    memory: Memory, database_url: str, tmp_path: Path
+) -> None:
+    token, sentence = planted("github", 7)
+    store = Store(memory, tmp_path / "artifacts", database_url)
+    lines = [
+        {"type": "entity", "name": "Relay", "entityType": "service", "observations": [sentence]},
+        {"type": "relation", "from": "Relay", "to": "Hub", "relationType": "calls"},
+    ]
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    summary = await imported(memory, file)
+    assert (summary.refused, summary.captured) == ([], 3)
+    found = await store.holding([token.lower(), "relay"])
+    assert {word for words in found.values() for word in words} == {"relay"}
+    again = await imported(memory, file)
+    assert (again.captured, again.replayed) == (0, 3)
 
 
 async def test_an_erased_memory_is_not_imported_again_unless_it_is_restored(memory: Memory, tmp_path: Path) -> None:

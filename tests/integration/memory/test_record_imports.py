@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+import orjson
 import pytest
 from exported_store import fill
 from fix_learning import capture_episode, learn
@@ -16,10 +18,13 @@ from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Supersede
 from stratagraph.memory.transfer import restored_records
 from stratagraph.memory.transfer.import_session import ImportSession
+from stratagraph.memory.transfer.new_ids import IdSet, NewIds
 from stratagraph.store.audit.verification import verify_chains
 from stratagraph.store.model.enums import Access, RecordState, SourceKind
 from stratagraph.store.model.errors import Forbidden, StoreUnavailable
 from stratagraph.store.transfer.restorable import Restorable
+
+SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 
 
 async def test_an_import_leaves_the_rows_that_captures_left(memory: Memory, other: Memory, transfer: Transfer) -> None:
@@ -196,6 +201,37 @@ async def test_long_histories_and_logs_are_put_together_again(
     damaged = [line.replace(b'"confidence"', b'"confidenze"') if b"record_part" in line else line for line in lines]
     report = await transfer.imported(other, transfer.file(sealed_file(damaged)), new_ids=True)
     assert (report.refusals, report.stored) == (before.count(b'"kind":"record_part"'), {"episodic": 1})
+
+
+@pytest.mark.soak
+async def test_a_hundred_thousand_records_move(memory: Memory, other: Memory, transfer: Transfer) -> None:
+    """Copies of one store, each in scopes of its own, are moved, and exported again, in bounded memory."""
+    await fill(memory)
+    caller = await memory.directory.resolve(memory.trust)
+    lines = [orjson.loads(line) for line in (await transfer.text(memory)).splitlines()[1:-1]]
+    of_records = [line for line in lines if line["kind"] in ("record", "relation")]
+    ids = IdSet()
+    for line in sorted(of_records, key=lambda line: str(line["id"])):
+        ids.add(UUID(line["id"]))
+    records = sum(line["kind"] == "record" for line in of_records)
+    copies: dict[str, list[bytes]] = {"record": [], "relation": []}
+    for number in range(100_000 // records + 1):
+        key = number.to_bytes(32, "big")
+        new = NewIds(replace(caller.tenant, index_key=key), [ids])
+        for line in of_records:
+            scoped = {**line, "scope": f"{line.get('scope', '')}#{number}"} if line["kind"] == "record" else line
+            copies[line["kind"]].append(new.applied(orjson.dumps(scoped, option=SORTED)))
+    header = b'{"format":"stratagraph","kind":"header","version":1}\n'
+    path = transfer.file(sealed_file([header, *copies["record"], *copies["relation"]]))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    report = await transfer.imported(other, path)
+
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 300
+    assert (report.refused, report.stored.total()) == ([], len(copies["record"]))
+    assert report.relations == len(copies["relation"])
+    again = await transfer.text(other)
+    assert sorted(again.splitlines()[1:-1]) == sorted(line.rstrip() for lines in copies.values() for line in lines)
 
 
 async def test_only_an_administrator_may_import(memory: Memory, transfer: Transfer) -> None:

@@ -31,6 +31,7 @@ from stratagraph.store.model.enums import Access, MemoryType, Sensitivity, Sourc
 from stratagraph.store.model.errors import Forbidden
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.key_rotation import Rotation
 
 _MADE = ("t", "at", "timestamp", "event")  # of a node, by the time or the store
 TRACE = "5b8efff798038103d269b633813fc60c"
@@ -137,19 +138,41 @@ async def test_calls_wait_for_their_results_and_are_stored_without_them_in_the_e
     assert await waiting(memory) == 0
 
 
-async def test_spans_of_another_caller_move_nothing(memory: Memory, tmp_path: Path) -> None:
-    """Two callers, who cannot read each other's scope, have a conversation of the same id and the same trace."""
-    resources = resources_of(memory)
+async def test_spans_of_another_caller_move_nothing(memory: Memory, postgres_url: str, template_database: str) -> None:
+    """Another caller, in a scope that ours cannot read, sends a conversation of the same id and trace; or does not."""
     ours, theirs = (trust_of(actor=name, access=Access.WRITE, scopes={f"project:{name}"}) for name in ("ann", "ben"))
     other: list[Step] = [Said(role="user", text="Something else."), Said(role="assistant", text="Indeed.")]
-    for trust, steps in ((theirs, other), (ours, RUN)):
-        receipt = await receive(memory, resources, spans_of(steps, conversation="x"), trust=trust)
-        assert (receipt.repeated, receipt.refused) == (0, [])
-    await run_job(memory, resources)
-    mine = await threads(memory, ours)
-    assert mine.keys() == {"trace:x"}
-    assert next(summary for _, summary in mine["trace:x"][0]).endswith("Is a berth free at Penhale?")
+
+    async def told(memory: Memory, *, has_other: bool) -> Any:
+        resources = resources_of(memory)
+        seen: list[Any] = []
+        for batch in (spans_of(RUN, conversation="x")[:2], spans_of(RUN, conversation="x")[2:]):
+            if has_other:
+                await receive(memory, resources, spans_of(other, conversation="x"), trust=theirs)
+            seen.append(await receive(memory, resources, batch, trust=ours))
+            await run_job(memory, resources)
+            seen.append(await threads(memory, ours))
+        seen.append(await receive(memory, resources, spans_of(RUN, conversation="x"), trust=ours))
+        return seen
+
+    with fresh_database(postgres_url, template_database) as url:
+        async with Database(url) as database:
+            alone = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
+            assert await told(memory, has_other=True) == await told(alone, has_other=False)
     assert len((await threads(memory, theirs))["trace:x"][0]) == 2
+
+
+async def test_spans_that_tell_nothing_of_a_conversation_are_not_stored(memory: Memory) -> None:
+    resources = resources_of(memory)
+    others = [
+        MadeSpan(id=number, parent=None, name="x", began=0, ended=1, attributes=attributes)
+        for number, attributes in enumerate(
+            [{}, {"http.request.method": "GET"}, {"gen_ai.operation.name": "embeddings"}], 1
+        )
+    ]
+    receipt = await receive(memory, resources, others)
+    assert (receipt.stored, receipt.ignored, receipt.refused) == (0, 3, [])
+    assert await waiting(memory) == 0
 
 
 async def test_who_may_not_write_stores_nothing(memory: Memory) -> None:
@@ -162,6 +185,18 @@ async def test_who_may_not_write_stores_nothing(memory: Memory) -> None:
         with pytest.raises(Forbidden):
             await resources.span_intake.receive(trust, spans, scope="project:b")
     assert await waiting(memory) == 0
+
+
+async def test_waiting_spans_are_imported_after_their_key_was_replaced(memory: Memory) -> None:
+    resources = resources_of(memory)
+    spans = spans_of(RUN, conversation="x")
+    await receive(memory, resources, spans)
+    rotation = Rotation(memory.database, memory.directory, memory.clock)
+    (tenant,) = await rotation.tenants()
+    done = await rotation.rotate(tenant, lambda _: None)
+    assert (done.resealed, done.dropped) == (len(spans), 1)
+    await run_job(memory, resources)
+    assert len((await threads(memory))["trace:x"][0]) == 4
 
 
 async def test_waiting_spans_are_sealed_and_erased_with_their_scope_and_by_name(memory: Memory) -> None:

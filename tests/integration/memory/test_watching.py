@@ -22,6 +22,7 @@ from stratagraph.memory.imports.traces import import_traces
 from stratagraph.memory.imports.watching import QUIET_S, SessionWatch
 from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.errors import StoreUnavailable
 
 SAMPLES = Path(__file__).parents[2] / "data" / "traces"
 
@@ -103,6 +104,8 @@ async def test_a_session_that_grows_by_any_bytes_is_stored_as_it_is_at_its_end(
     whole = tmp_path / name
     whole.write_bytes(content)
     await import_traces(memory.capture, memory.trust, whole, scope="project:whole")
+    again = await import_traces(memory.capture, memory.trust, whole, scope="project:grown")
+    assert (again.captured, again.edited) == (0, [])
     grown = await stored(memory, "project:grown")
     assert grown == await stored(memory, "project:whole")
     assert [len(one["said"]) for one in grown] == ([17, 3] if name.startswith("claude") else [10])
@@ -199,3 +202,33 @@ async def test_a_session_gets_no_outcome(memory: Memory, tmp_path: Path) -> None
     await looked(watch_of(memory, tmp_path, scope="a"))
     (episode,) = await stored(memory, "a")
     assert episode["outcome"] is None
+
+
+async def test_a_file_that_cannot_be_stored_stops_no_other(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, name in enumerate(("a", "b", "c")):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(written(codex(told(name))).replace(SESSION.encode(), name.encode()))
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+    capture = memory.capture.capture
+
+    async def failing(trust: Any, requests: Sequence[Any], **options: Any) -> Any:
+        if any(request.content["text"] == "a" for request in requests):
+            raise StoreUnavailable
+        return await capture(trust, requests, **options)
+
+    monkeypatch.setattr(memory.capture, "capture", failing)
+    watch = watch_of(memory, tmp_path, scope="a")
+    found: list[str] = []
+
+    async def look() -> None:
+        async for one in watch.look(time.time()):
+            found.append(Path(one.source).name)  # noqa: PERF401 - what came before the failure is kept
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            await look()
+    assert found == ["b.jsonl", "c.jsonl"]
+    monkeypatch.undo()
+    assert [Path(one.source).name for one in await looked(watch)] == ["a.jsonl"]

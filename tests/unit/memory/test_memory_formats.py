@@ -230,6 +230,54 @@ def test_notes_say_their_properties_observations_relations_and_links() -> None:
     assert {"Hanneke", "H. Bos"} <= set(note.named.aliases)
 
 
+def test_memories_of_mem0_are_read_in_the_spellings_of_its_libraries(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    results = [
+        {"memory": "hums", "metadata": {"user_id": "eva", "mood": "calm"}, "hash": "0"},
+        {"id": "2", "memory": "whistles", "userId": "eva", "createdAt": "2025-01-01T00:00:00Z"},
+        {
+            "id": "3",
+            "payload": {"data": "sings", "user_id": "eva", "created_at": "2025-01-01T00:00:00Z"},
+            "vector": [0.1],
+        },
+        {"id": "4", "memory": "shouts", "user_id": "eva", "event": "DELETE"},
+    ]
+    changes = {"5": [{"memory_id": "5", "event": "ADD", "new_memory": "claps", "user_id": "eva"}]}
+    path.write_text(json.dumps({"results": results, "history": changes}))
+    found, reading = read(path)
+    assert {(one.subject.name, one.value) for one in found} == {
+        ("eva", text) for text in ("hums", "whistles", "sings", "claps")
+    }
+    assert next(one for one in found if one.value == "hums").tags == ("user:eva", "mood:calm")
+    assert reading.skipped["memories that were deleted"] == 1
+    assert reading.unread == {}
+
+
+def test_edges_of_graphiti_without_their_nodes_are_kept_as_their_texts(tmp_path: Path) -> None:
+    graph = json.loads((SAMPLES / "graphiti.json").read_text())
+    path = tmp_path / "edges.json"
+    path.write_text(json.dumps(graph["edges"]))
+    found, reading = read(path)
+    assert {(one.subject.name, one.value) for one in found} == {("crew", edge["fact"]) for edge in graph["edges"]}
+    assert reading.skipped["nodes of edges that are not in the file (the edge is kept as its text)"] == 3
+    graph["edges"][0]["fact"] = ""
+    path.write_text(json.dumps(graph["edges"]))
+    assert [one.reason for one in read(path)[0] if isinstance(one, RefusedMemory)] == [
+        "source_node_uuid: no node of the file has the uuid 'n-1'"
+    ]
+
+
+def test_fields_in_the_text_of_a_note_are_statements_and_code_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "Boat.md"
+    code = "See `[[Nobody]]` and [x](Other%20Note.md?a=1#b).\n```\nkey:: 1\n```"
+    path.write_text(f"length:: 9 m\n- owner:: [[Ada]]\n\n{code}\n")
+    told = {
+        (one.predicate, one.value.name if isinstance(one.value, Named) else one.value)
+        for one in statements(read(path)[0]).values()
+    }
+    assert told == {("length", "9 m"), ("owner", "Ada"), ("links_to", "Other Note"), ("note", code)}
+
+
 def test_times_without_an_offset_are_those_of_the_zone_or_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     path.write_text(json.dumps([{"id": "1", "memory": "Sings", "created_at": "2025-07-01T12:00:00", "user_id": "u"}]))

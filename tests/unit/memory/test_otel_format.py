@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,27 @@ def test_a_tool_whose_result_no_message_repeats_is_told_by_its_span() -> None:
     only_tools = [one for one in spans if one.name.startswith("execute_tool")]
     (found,) = read([otlp(*(as_otlp(one, TRACE) for one in only_tools))])
     assert essence(found.steps) == essence(steps[1:])
+
+
+def test_the_outcome_is_what_the_span_of_the_agent_states_or_a_failure_of_its_run() -> None:
+    steps: list[Step] = [Said(role="user", text="Order it."), Said(role="assistant", text="Done.")]
+    for attributes, failed, outcome in (
+        ({}, False, (None, None)),
+        ({}, True, ("failure", "status = error")),
+        ({"error.type": "timeout"}, True, ("failure", "error.type = timeout")),
+        ({"reward": "0.5"}, False, None),
+        ({"success": True}, False, ("success", "success = true")),
+        ({"outcome": "partial"}, True, ("partial", "outcome = partial")),
+    ):
+        *calls, agent = spans_of(steps, conversation="x")
+        agent = replace(agent, attributes={**agent.attributes, **attributes}, failed=failed)
+        document = [otlp(*(as_otlp(one, TRACE) for one in (*calls, agent)))]
+        if outcome is None:
+            with pytest.raises(InvalidInput, match="is not an outcome"):
+                read(document)
+        else:
+            (found,) = read(document)
+            assert (found.outcome, found.reason) == outcome
 
 
 def test_another_agent_of_the_same_conversation_is_a_conversation_of_its_own() -> None:
@@ -221,6 +243,20 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
     if OTEL_MESSAGES.difference(line) is None:
         with suppress(InvalidInput):
             list(OTEL_MESSAGES.read(line, new_reading))
+
+
+@pytest.mark.parametrize("name", ["openai_v2", "openllmetry", "openinference"])
+def test_what_three_instrumentations_of_one_library_say_of_a_run_is_the_same(name: str) -> None:
+    """The samples are what they printed of two calls of a model that was served for it, one span around them."""
+    (document,) = read_documents(SAMPLES / f"otel_{name}.jsonl")
+    assert isinstance(document, Document)
+    (found,) = document.format.read(document.value, new_reading)
+    assert essence(found.steps) == [
+        ("said", "user", "Is a berth free at Penhale?"),
+        ("called", "find_berths", {"port": "Penhale"}, "call_1"),
+        ("returned", '{"berth": 3}', "call_1", None),
+        ("said", "assistant", "Berth 3 is free."),
+    ]
 
 
 @pytest.mark.parametrize("indent", [None, 4])

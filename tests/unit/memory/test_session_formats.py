@@ -174,6 +174,8 @@ def test_the_sample_of_claude_code_keeps_what_was_said_and_done_and_counts_the_r
     assert main.skipped[BY_PROGRAM] == 3
     assert main.unread["lines[].message.usage"] == 11
     (other,) = read(lines_of("claude_code_subagent.jsonl"))
+    assert f"session:{main.id}" in other.tags
+    assert f"session:{main.id}" in subagent.tags
     assert other.id == f"{main.id}:agent-a91c"
 
 
@@ -196,6 +198,24 @@ def test_the_samples_of_codex_have_exit_codes_and_no_header_of_the_program() -> 
     assert old.id == "b5d0a3be-6c0f-4a53-92c4-1f5ac31f8e2d"
     assert old.began_at is not None
     assert len(old.steps) == 4
+
+
+def test_events_of_codex_tell_what_was_said_only_where_no_item_does() -> None:
+    lines = codex([Said(role="user", text="go"), Said(role="assistant", text="gone")])
+    events = [{**line, "payload": {**line["payload"]}} for line in lines if line["type"] != "response_item"]
+    for line in events:
+        if line["payload"].get("type") == "assistant_message":
+            line["payload"]["type"] = "agent_message"
+    (one,) = read(events)
+    assert plain(one.steps) == [Said(role="user", text="go"), Said(role="assistant", text="gone")]
+
+
+def test_an_event_after_a_result_says_that_its_call_failed() -> None:
+    steps: list[Step] = [Said(role="user", text="go"), Called(tool="patch", arguments={}, turn=0, id="c")]
+    lines = codex([*steps, Returned(text="no such file", id="c")])
+    lines.append({"type": "event_msg", "payload": {"type": "patch_apply_end", "call_id": "c", "success": False}})
+    (one,) = read(lines)
+    assert one.steps[-1] == replace(Returned(text="no such file", id="c", failed=True), at=one.steps[-1].at)
 
 
 def sample(name: str) -> list[Conversation]:

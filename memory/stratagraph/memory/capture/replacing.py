@@ -10,7 +10,10 @@ from uuid import UUID
 from stratagraph.memory.capture.disputes import supersede_facts
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.records.changes import Effect
+from stratagraph.memory.revise.withdrawal import withdraw
 from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.model.enums import RecordState
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.fact_keys import Slot
 from stratagraph.store.records.facts import Fact, lock_current_facts, slots_of
@@ -45,19 +48,48 @@ class ReplacedFacts:
         A fact that the draft has trimmed is history by that, and one that has later evidence than the draft stays.
         """
         trimmed = {trim.fact for trim in writes.trims}
+        successors: dict[UUID, UUID] = {}
         for draft in writes.drafts:
             by = writes.primaries.get(draft.position, draft.id)
-            left = {
-                id_: self.facts[id_]
+            left = [
+                id_
                 for id_ in replaced_by(draft)
-                if id_ in self.facts and id_ != by and id_ not in trimmed and id_ not in writes.withdrawn
-            }
+                if id_ in self.facts
+                and id_ != by
+                and id_ not in trimmed
+                and id_ not in writes.withdrawn
+                and id_ not in successors
+            ]
             if not left or draft.position in writes.superseded:
                 continue
             if by == draft.id:
                 revision = draft.payload.get("revision") or {}
                 draft.payload["revision"] = {"supersedes": str(min(left)), **revision}
-            await supersede_facts(writes, draft, left, by=by)
+            contested = {id_: self.facts[id_] for id_ in left if self.facts[id_].state is RecordState.CONTESTED}
+            if contested:
+                await supersede_facts(writes, draft, contested, by=by)
+            for id_ in left:
+                if id_ not in contested:
+                    successors[id_] = by
+                    writes.relate(draft, by, id_, "supersedes", 1.0)
+                    writes.note_change(draft, id_, Effect.SUPERSEDED)
+        if successors:
+            await self._supersede(writes, successors)
+
+    async def _supersede(self, writes: WriteSet, successors: dict[UUID, UUID]) -> None:
+        """Supersede facts, each by its successor, together."""
+        writes.withdrawn |= successors.keys()
+        writes.successors |= successors
+        writes.changes += await withdraw(
+            writes.connection,
+            writes.directory,
+            writes.caller,
+            successors,
+            RecordState.SUPERSEDED,
+            rationale={id_: f"superseded by {by}" for id_, by in successors.items()},
+            at=writes.at,
+            by=successors,
+        )
 
 
 async def lock_replaced(writes: WriteSet) -> ReplacedFacts:

@@ -199,10 +199,15 @@ class Capture:
 
     async def stored_record(self, trust: Trust, id_: UUID) -> MemoryRecord | None:
         """Return a record as far as it is visible to the caller; None if it does not exist or is not visible."""
+        return (await self.stored_records(trust, [id_])).get(id_)
+
+    async def stored_records(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
+        """Return the records with these ids, keyed by id, as far as they are visible to the caller."""
+        if not ids:
+            return {}
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
-            reader = Reader(connection, self._directory, caller, self._clock.now())
-            return (await reader.records([id_])).get(id_)
+            return await Reader(connection, self._directory, caller, self._clock.now()).records(ids)
 
     async def _claim_predicates(self, caller: Caller, drafts: Sequence[Draft], *, batch: bool) -> None:
         """Count the free predicates of the drafts' references; raise LimitExceeded if the actor uses too many."""

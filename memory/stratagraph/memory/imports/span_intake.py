@@ -174,7 +174,7 @@ def _sorted(spans: Sequence[Span]) -> tuple[Receipt, list[NewSpan]]:
     """Return the spans to be stored: those of agents and models that can be read, each by itself."""
     receipt, kept = Receipt(), []
     for span in spans:
-        if not span.is_genai:
+        if not span.is_genai or (kind_of(span) is Kind.OTHER and own_conversation(span) is None):
             receipt.ignored += 1
             continue
         try:

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from stratagraph.memory.capture.request import MAX_CONTENT_BYTES
 from stratagraph.memory.imports.conversation import Attachment, Called, Conversation, Returned, Said
-from stratagraph.memory.imports.formats.parts import json_or_text, storable
+from stratagraph.memory.imports.formats.parts import canonical, json_or_text, storable
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput
 
@@ -23,7 +21,6 @@ MIN_TRACED = 4  # characters of an argument that is searched for in earlier resu
 TRACED = 1 << 20
 UNANSWERED = "results of tool calls (the calls are kept without one)"
 WAITING = "calls that wait for their results"
-_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -233,10 +230,7 @@ class _Calls:
 
 
 def _hash(said: list[Any]) -> str:
-    try:
-        return hashlib.sha256(orjson.dumps(said, option=_OPTIONS)).hexdigest()
-    except orjson.JSONEncodeError:
-        raise InvalidInput("the arguments of a call are nested too deeply; at most 250 levels are read") from None
+    return hashlib.sha256(canonical(said)).hexdigest()
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -41,11 +41,11 @@ class Listener(Protocol):
     def imported(self, summary: ImportSummary) -> None:
         """Take the counts of one import; `source` is the path of the file."""
 
-    def unavailable(self, reason: str) -> None:
-        """Take that the database cannot be used; the watch tries again."""
+    def failing(self, reason: str) -> None:
+        """Take that something cannot be stored, as while the database is away; the watch tries again."""
 
-    def available(self) -> None:
-        """Take that the database can be used again."""
+    def recovered(self) -> None:
+        """Take that all was stored that could not be."""
 
 
 @dataclass(slots=True)
@@ -95,40 +95,44 @@ class SessionWatch:
         self._capture, self._trust, self._paths = capture, trust, paths
         self._artifacts, self._scope_of, self._since = artifacts, scope_of, since
         self._files: dict[str, _File] = {}
+        self._failing: set[str] = set()  # the files that could not be stored by the last attempt
         self._unlisted: dict[str, str] = {}
         self._looked_s = 0.0  # time that the last look at the metadata took
 
     async def run(self, listener: Listener) -> None:
         """Import what is new until cancelled. Waits for a database that is away, with growing pauses."""
         pause = FIRST_PAUSE_S
-        is_away = False
+        fails = False
         while True:
             try:
                 async for summary in self.look(time.time()):
                     listener.imported(summary)
-                    is_away = _told_available(listener, is_away)
-                is_away = _told_available(listener, is_away)
             except StratagraphError as error:
                 if not error.retryable:
                     raise
-                if not is_away:
-                    listener.unavailable(error.message)
-                is_away = True
+                if not fails:
+                    listener.failing(error.message)
+                fails = True
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
             else:
-                pause = FIRST_PAUSE_S
+                if fails and not self._failing:
+                    listener.recovered()
+                    fails = False
+                    pause = FIRST_PAUSE_S
                 await asyncio.sleep(max(POLL_S, LOOK_SHARE * self._looked_s))
 
     async def look(self, now: float) -> AsyncIterator[ImportSummary]:
         """Import the files that are new or have changed, the longest unchanged first; yield what is worth telling.
 
-        `now` is in seconds since 1970. A file that fails for the database's sake is read again by the next look.
+        `now` is in seconds since 1970. A file that cannot be stored, as while the database is away, is read again by
+        the next look. It stops no other, unless the next one fails too; the error is raised at the end.
         """
         began = time.monotonic()
         unlisted: dict[str, str] = {}
         found = dict(self._stats(unlisted))
         self._files = {path: file for path, file in self._files.items() if path in found}
+        self._failing &= found.keys()
         due = [
             (stat.st_mtime_ns, path)
             for path, stat in found.items()
@@ -139,11 +143,24 @@ class SessionWatch:
             refused = Refused(folder, f"cannot be listed: {unlisted[folder]}")
             yield ImportSummary(source=folder, refused=[refused])
         self._unlisted = unlisted
+        failure: StratagraphError | None = None
+        has_failed = False
         for _, path in sorted(due):
             file = self._files.setdefault(path, _File())
-            summary = await self._import(Path(path), found[path], file, now)
+            try:
+                summary = await self._import(Path(path), found[path], file, now)
+            except StratagraphError as error:
+                self._failing.add(path)
+                if has_failed or not error.retryable:
+                    raise
+                failure, has_failed = error, True
+                continue
+            has_failed = False
+            self._failing.discard(path)
             if summary is not None:
                 yield summary
+        if failure is not None:
+            raise failure
 
     def _stats(self, unlisted: dict[str, str]) -> Iterator[tuple[str, os.stat_result]]:
         """Yield the files with their metadata; add the folders that cannot be listed to `unlisted`, with the reason."""
@@ -211,12 +228,6 @@ def _conversations(path: Path, summary: ImportSummary) -> Iterator[tuple[Documen
     except InvalidInput as error:
         if path.exists():  # it was neither deleted nor renamed since the look
             summary.refused.append(Refused(path.name, error.message))
-
-
-def _told_available(listener: Listener, is_away: bool) -> bool:
-    if is_away:
-        listener.available()
-    return False
 
 
 def _stats_below(folder: Path, unlisted: dict[str, str]) -> Iterator[tuple[str, os.stat_result]]:

@@ -5,7 +5,7 @@ See docs/specification.md, Revision.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -33,14 +33,15 @@ async def withdraw(
     ids: Collection[UUID],
     state: RecordState,
     *,
-    rationale: str,
+    rationale: str | Mapping[UUID, str],
     at: datetime,
-    by: UUID | None = None,
+    by: UUID | Mapping[UUID, UUID] | None = None,
     sensitivity: Sensitivity | None = None,
 ) -> list[Change]:
     """Set locked records to `state`, SUPERSEDED or RETRACTED, and return the changes to announce in the feed.
 
-    `by` is the record that supersedes them; superseded facts name it in their payload.
+    `by` is the record that supersedes them, or that of each; superseded facts name it in their payload. The rationale
+    may be one for each, too.
     `sensitivity` is that of the most sensitive record that the rationale is about, None for those of the records.
     """
     unrestricted = caller.unrestricted()
@@ -50,9 +51,10 @@ async def withdraw(
     edits = []
     for id_ in sorted(records):
         payload = records[id_].payload or {}
-        if by is not None and records[id_].type is MemoryType.SEMANTIC:
+        successor = by.get(id_) if isinstance(by, Mapping) else by
+        if successor is not None and records[id_].type is MemoryType.SEMANTIC:
             revision = {key: value for key, value in payload.get("revision", {}).items() if key != "status"}
-            payload = {**payload, "revision": {**revision, "superseded_by": str(by)}}
+            payload = {**payload, "revision": {**revision, "superseded_by": str(successor)}}
             edits.append(Edit(id=id_, state=int(state), payload=orjson.dumps(payload).decode()))
         else:
             edits.append(Edit(id=id_, state=int(state)))
@@ -69,7 +71,13 @@ async def withdraw(
         connection,
         caller.tenant,
         [
-            AuditEvent(record=id_, action=_ACTIONS[state], rationale=rationale, salience=0.0, sensitivity=sensitivity)
+            AuditEvent(
+                record=id_,
+                action=_ACTIONS[state],
+                rationale=rationale if isinstance(rationale, str) else rationale[id_],
+                salience=0.0,
+                sensitivity=sensitivity,
+            )
             for id_ in sorted(records)
         ],
         actor=caller.trust.actor,

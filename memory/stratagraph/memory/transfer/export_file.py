@@ -26,6 +26,10 @@ from stratagraph.store.model.exported.parsing import KINDS
 MAX_LINE = 2**28  # bytes of one line: a record with all of its history
 _GZIP = b"\x1f\x8b"
 _WITH_IDS = ("record", "relation", "tombstone")
+_OTHERS = (
+    "; give a file that `stratagraph export` wrote in its native form. Records in the RFC's forms and memories of other"
+    " systems are for `stratagraph import memories`"
+)
 _COMPLETE = "; export again, or copy the file again"
 
 
@@ -147,12 +151,10 @@ class ExportFile:
         try:
             line = parse_line(text)
         except InvalidInput as error:
-            error.move(lambda path: ["line 1", *path], lambda said: f"line 1: {said}")
+            error.move(lambda path: ["line 1", *path], lambda said: f"line 1: {said}{_OTHERS}")
             raise
         if not isinstance(line, HeaderLine):
-            raise InvalidInput(
-                "line 1: is not the header of an export; give a file that `stratagraph export` wrote", path=["line 1"]
-            )
+            raise InvalidInput(f"line 1: is not the header of an export{_OTHERS}", path=["line 1"])
         return line
 
     def _check_end(self, document: dict[str, object], totals: Totals, sha256: str) -> None:

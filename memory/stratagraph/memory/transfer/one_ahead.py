@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
+
+
+async def in_thread(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yield the items, each made apart from the event loop."""
+    while (item := await asyncio.to_thread(next, items, None)) is not None:
+        yield item
 
 
 async def one_ahead(items: AsyncIterator[T]) -> AsyncGenerator[T]:

@@ -10,6 +10,7 @@ from uuid import UUID
 from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.transfer.contradictions import Verdict, erased_sources, judge, may_write
 from stratagraph.memory.transfer.import_session import ImportSession
+from stratagraph.memory.transfer.one_ahead import in_thread
 from stratagraph.memory.transfer.search_words import words_of
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.model.errors import (
@@ -44,8 +45,7 @@ async def restorable_batches(session: ImportSession) -> AsyncIterator[Batch]:
     Those that cannot be stored are refused. Reading and computing takes as long as storing, and is done apart from the
     event loop.
     """
-    batches = session.records()
-    while (lines := await asyncio.to_thread(next, batches, None)) is not None:
+    async for lines in in_thread(session.records()):
         tenant, names = session.writer.tenant, {line.scope for _, line in lines}
         scopes = await session.directory.scopes(tenant, names, create=not session.is_dry_run)
         known: set[UUID] = set()
@@ -161,9 +161,9 @@ async def _written(session: ImportSession, records: Sequence[_Numbered]) -> list
         new = [one for one, verdict in zip(every, verdicts, strict=True) if verdict.is_new]
         await _restore_erased(connection, session, new, known)
         changes = await restore_records(connection, tenant, new, logs=known.logs)
-        await restore_artifact_references(connection, tenant, [one.line for one in new])
-        await append_changes(connection, tenant, changes)
         stored = [one for one, verdict in zip(every, verdicts, strict=True) if verdict.reason is None]
+        await restore_artifact_references(connection, tenant, [one.line for one in stored])
+        await append_changes(connection, tenant, changes)
         restored = [one.id for one in stored if one.id in known.tombstones] if session.restore_erased else []
     if restored:
         # If this is interrupted, a tombstone stays beside its record, where it does no harm until the next run.

@@ -19,7 +19,7 @@ from stratagraph.memory.requests.retrying import retried
 from stratagraph.memory.transfer.export_file import ExportFile, NumberedLine
 from stratagraph.memory.transfer.import_session import ImportSession
 from stratagraph.memory.transfer.new_ids import NewIds
-from stratagraph.memory.transfer.one_ahead import one_ahead
+from stratagraph.memory.transfer.one_ahead import in_thread, one_ahead
 from stratagraph.memory.transfer.restoration_report import RestorationReport
 from stratagraph.memory.transfer.restored_links import HOLDING, restore_connections, restore_relation_batch
 from stratagraph.memory.transfer.restored_records import restorable_batches, restore_batch
@@ -98,9 +98,10 @@ class RecordImport:
                 advance(len(records))
         for lines in session.records(holding=HOLDING):
             await restore_connections(session, lines)
-        for relations in session.batches(RelationLine, "relation"):
-            await restore_relation_batch(session, relations)
-            advance(len(relations))
+        async with aclosing(one_ahead(in_thread(session.batches(RelationLine, "relation")))) as found:
+            async for relations in found:
+                await restore_relation_batch(session, relations)
+                advance(len(relations))
         for tombstones in session.batches(TombstoneLine, "tombstone"):
             await _restore_tombstones(session, tombstones)
             advance(len(tombstones))

@@ -141,15 +141,20 @@ def traces(
 
 @app.command()
 def formats(json: Json = False) -> None:
-    """List the formats of conversations that `import traces` reads, with the version that each was read from."""
+    """List the formats that `import traces` and `import memories` read, with the version that each was read from."""
     from stratagraph.memory.imports.formats.known import FORMATS
+    from stratagraph.memory.imports.memories.known import FORMATS as MEMORY_FORMATS
+    from stratagraph.memory.imports.memories.known import NOTES, NOTES_DOCUMENTED
 
+    known = [("traces", one.name, one.documented) for one in FORMATS]
+    known += [("memories", f"{one.name} ({one.key})", one.documented) for one in MEMORY_FORMATS]
+    known.append(("memories", f"Markdown notes ({NOTES})", NOTES_DOCUMENTED))
     if json:
-        print_json([{"name": one.name, "documented": one.documented} for one in FORMATS])
+        print_json([{"command": command, "name": name, "documented": version} for command, name, version in known])
         return
-    table = LiteralTable("format", "read from")
-    for one in FORMATS:
-        table.add_row(one.name, one.documented)
+    table = LiteralTable("command", "format", "read from")
+    for one in known:
+        table.add_row(*one)
     people.print(table)
 
 

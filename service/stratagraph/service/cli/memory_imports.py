@@ -82,6 +82,7 @@ def memories(
             return await import_memories(
                 runtime.capture,
                 restoring,
+                runtime.artifacts,
                 importer(tenant),
                 wanted,
                 advance=lambda done: progress.advance(task, done),
@@ -110,6 +111,8 @@ def _print_table(summary: MemorySummary) -> None:
         table.add_row("changed", f"{summary.changed} known memories; {summary.superseded} facts were superseded")
     if summary.edited:
         table.add_row("edited", f"{', '.join(summary.edited)}: differ from the known ones, and are stored beside them")
+    if summary.artifacts:
+        table.add_row("attachments", f"{summary.artifacts} stored as artifacts")
     for reason, count in summary.skipped.items():
         table.add_row("skipped", f"{count} {reason}")
     for code, count in summary.warnings.items():

@@ -155,16 +155,15 @@ class _Printer:
                 soft_wrap=True,
             )
 
-    def unavailable(self, reason: str) -> None:
-        """Print that the database cannot be used."""
-        self._notice("the database is away; it is tried again", reason)
+    def failing(self, reason: str) -> None:
+        """Print that something cannot be stored."""
+        self._notice(f"waiting, and trying again: {reason}")
 
-    def available(self) -> None:
-        """Print that the database can be used again."""
-        self._notice("the database is back", None)
+    def recovered(self) -> None:
+        """Print that all is stored again."""
+        self._notice("going on: what had to wait is stored")
 
-    def _notice(self, what: str, reason: str | None) -> None:
-        text = what if reason is None else f"{what}: {reason}"
+    def _notice(self, text: str) -> None:
         errors.print(escape(text), highlight=False, soft_wrap=True)
 
     def _say(self, text: str) -> None:

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
+
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.exported import Content, Period, RecordLine
-from stratagraph.store.model.payloads import parse_payload
+from stratagraph.store.model.payloads import PAYLOADS, invalid
 
 _TEXTS_OF_SOURCES = ("kind", "ref", "created_by", "hash")
 _LISTS = ("mentions", "topical_labels", "model_labels", "named_times")  # of an interpretation
@@ -25,6 +27,9 @@ def check_record(line: RecordLine) -> None:
         _check_content(line.type, past.content, ["history", str(number), "content"])
         if past.from_at >= past.to_at:
             raise _wrong(["history", str(number)], "ends before it begins")
+        then = line.history[number + 1].from_at if number + 1 < len(line.history) else line.updated_at
+        if past.to_at > then:
+            raise _wrong(["history", str(number)], "ends after the next version begins")
     if (line.type is MemoryType.SEMANTIC) != (line.fact is not None):
         raise _wrong(
             ["fact"], "is missing" if line.fact is None else f"is given for a record of type {line.type.label}"
@@ -53,7 +58,10 @@ def _periods(line: RecordLine) -> Iterator[tuple[list[str], Period]]:
 
 
 def _check_content(memory_type: MemoryType, content: Content, path: list[str]) -> None:
-    parse_payload(memory_type, content.payload, path=[*path, "payload"])
+    try:
+        PAYLOADS[memory_type].model_validate({"kind": memory_type.label, **content.payload})
+    except ValidationError as error:
+        raise invalid(error, [*path, "payload"]) from error
     for number, source in enumerate(_objects(content.provenance, "sources", [*path, "provenance"])):
         place = [*path, "provenance", "sources", str(number)]
         for name in _TEXTS_OF_SOURCES:

@@ -370,6 +370,7 @@ async def restore_relations(
         weights=[one.weight for one in relations],
         created=[one.created_at for one in relations],
         ended=[one.ended_at for one in relations],
+        ends=sorted({end for one in relations for end in (one.source, one.target)}),
     )
     return [Change(kind=Kind.RELATION, id=row["id"], version=row["row_version"]) for row in rows]
 
@@ -453,15 +454,19 @@ async def set_words(connection: AsyncConnection, tenant: Tenant, words: Mapping[
 
 
 async def restore_trims(connection: AsyncConnection, tenant: Tenant, lines: Sequence[RecordLine]) -> int:
-    """Insert the trims of facts by others that are stored; return the number of those inserted."""
-    trims = [(line.id, trim) for line in lines if line.fact is not None for trim in line.fact.trims]
+    """Insert the trims of facts by others that are stored; return the number of those inserted.
+
+    A fact that was changed since it was restored keeps the trims that it has.
+    """
+    trims = [(line, trim) for line in lines if line.fact is not None for trim in line.fact.trims]
     if not trims:
         return 0
     return await run(
         connection,
         "restore_trims",
         tenant=tenant.id,
-        facts=[fact for fact, _ in trims],
+        facts=[line.id for line, _ in trims],
+        changed=[line.updated_at for line, _ in trims],
         by_facts=[trim.by for _, trim in trims],
         sides=[int(Side.START if trim.side == "start" else Side.END) for _, trim in trims],
         instants=[trim.at for _, trim in trims],

@@ -8,19 +8,23 @@ ON CONFLICT (tenant, scope, sensitivity, slot_key) DO NOTHING
 
 -- restore_relations --
 -- Insert relations as they were, but for those whose id or place is taken, and return the ids of those inserted.
--- Their ends are held as they are until the transaction ends, so that what is noted of them is right.
+-- Ends of which something is noted are held as they are until the transaction ends, so that it stays right.
+WITH w AS (
+  SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:sources AS uuid[]), CAST(:targets AS uuid[]), CAST(:predicates AS integer[]),
+    CAST(:weights AS float8[]), CAST(:created AS timestamptz[]), CAST(:ended AS timestamptz[]))
+    AS w(id, source, target, predicate, weight, created_at, ended_at)
+), held AS (
+  SELECT id, upper(validity) AS until, state > 2 AS is_past FROM record
+  WHERE tenant = :tenant AND id = ANY(CAST(:ends AS uuid[])) AND (state > 2 OR upper(validity) IS NOT NULL)
+  ORDER BY id FOR SHARE
+)
 INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, ended_at, row_version, source_acl,
   target_acl, source_until, target_until, source_past, target_past)
 SELECT :tenant, w.id, w.source, w.target, w.predicate, w.weight, w.created_at, w.ended_at,
   CASE WHEN w.ended_at IS NULL THEN 1 ELSE 2 END, s.scope * 8 + s.sensitivity, d.scope * 8 + d.sensitivity,
-  upper(s.validity), upper(d.validity), s.state > 2, d.state > 2
-FROM unnest(CAST(:ids AS uuid[]), CAST(:sources AS uuid[]), CAST(:targets AS uuid[]), CAST(:predicates AS integer[]),
-  CAST(:weights AS float8[]), CAST(:created AS timestamptz[]), CAST(:ended AS timestamptz[]))
-  AS w(id, source, target, predicate, weight, created_at, ended_at)
-JOIN record s ON s.tenant = :tenant AND s.id = w.source
-JOIN record d ON d.tenant = :tenant AND d.id = w.target
-ORDER BY w.source, w.target
-FOR SHARE OF s, d
+  hs.until, hd.until, coalesce(hs.is_past, false), coalesce(hd.is_past, false)
+FROM w JOIN record s ON s.tenant = :tenant AND s.id = w.source JOIN record d ON d.tenant = :tenant AND d.id = w.target
+LEFT JOIN held hs ON hs.id = w.source LEFT JOIN held hd ON hd.id = w.target
 ON CONFLICT DO NOTHING
 RETURNING id, row_version
 
@@ -55,12 +59,12 @@ FROM (SELECT DISTINCT ON (episode) episode, record FROM inserted ORDER BY episod
 WHERE e.tenant = :tenant AND e.id = l.episode
 
 -- restore_trims --
--- Insert trims between facts that are stored.
+-- Insert trims of facts by facts that are stored; a fact that was changed since it was restored keeps its own.
 INSERT INTO fact_trim (tenant, fact, by_fact, side, at)
 SELECT :tenant, w.fact, w.by_fact, w.side, w.at
-FROM unnest(CAST(:facts AS uuid[]), CAST(:by_facts AS uuid[]), CAST(:sides AS smallint[]), CAST(:instants AS timestamptz[]))
-  AS w(fact, by_fact, side, at)
-WHERE EXISTS (SELECT FROM fact f WHERE f.tenant = :tenant AND f.id = w.fact)
+FROM unnest(CAST(:facts AS uuid[]), CAST(:changed AS timestamptz[]), CAST(:by_facts AS uuid[]), CAST(:sides AS smallint[]),
+  CAST(:instants AS timestamptz[])) AS w(fact, changed_at, by_fact, side, at)
+WHERE EXISTS (SELECT FROM record r WHERE r.tenant = :tenant AND r.id = w.fact AND r.type = 4 AND r.updated_at = w.changed_at)
   AND EXISTS (SELECT FROM fact f WHERE f.tenant = :tenant AND f.id = w.by_fact)
 ON CONFLICT DO NOTHING
 

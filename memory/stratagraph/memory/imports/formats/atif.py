@@ -7,13 +7,18 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from stratagraph.memory.imports.conversation import Attachment, Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.envelope import read_outcome
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
-from stratagraph.memory.imports.formats.parts import PROMPTS, REASONING, read_arguments, read_content, read_failure
+from stratagraph.memory.imports.formats.parts import (
+    PROMPTS,
+    REASONING,
+    read_arguments,
+    read_content,
+    read_failure,
+    result_text,
+)
 from stratagraph.memory.imports.formats.sessions import COPIES, report_version, tag
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
@@ -142,7 +147,7 @@ def _observed(step: Fields, calls: list[Called], at: datetime | None) -> list[St
 def _content(value: Any, path: str, reading: Reading) -> tuple[str, tuple[Attachment, ...]]:
     """Return the text of a content and its pictures, which are named by a path beside the trajectory."""
     if isinstance(value, dict):  # of the versions before 1.6, a result may be any JSON
-        return orjson.dumps(value).decode(), ()
+        return result_text(value), ()
     if not isinstance(value, list) or not any(isinstance(part, dict) and "source" in part for part in value):
         return read_content(value, path, reading)
     attachments: list[Attachment] = []

@@ -21,6 +21,7 @@ from stratagraph.memory.imports.formats.sessions import (
     COPIES,
     SHOWN,
     SUMMARIES,
+    call_id,
     parts_of,
     read_parts,
     report_version,
@@ -208,7 +209,10 @@ class _Session:
         id_ = self._session if part is None else f"{self._session or ''}:{part}"
         if id_ not in self.threads:
             known = None if self._session is None else id_
-            self.threads[id_] = _Thread(id=known, reading=self._new_reading())
+            thread = self.threads[id_] = _Thread(id=known, reading=self._new_reading())
+            session = tag("session", self._session) if part is not None else None
+            if session is not None:
+                thread.tags["session"] = session
         return self.threads[id_]
 
 
@@ -236,7 +240,7 @@ def _answered(message: Fields, line: Fields, thread: _Thread, at: datetime | Non
                         tool=call.required_text("name"),
                         arguments=read_arguments(call.take("input")),
                         turn=turn,
-                        id=_call_id(call, "id"),
+                        id=call_id(call, "id"),
                         at=at,
                     )
                 )
@@ -285,7 +289,7 @@ def _result(result: Fields, copy: Any, at: datetime | None) -> Returned:
             failed = True
         elif failed is None and isinstance(code, int) and not isinstance(code, bool) and "stdout" in copy:
             failed = code != 0
-    return Returned(text=text, id=_call_id(result, "tool_use_id"), failed=failed, at=at, attachments=attachments)
+    return Returned(text=text, id=call_id(result, "tool_use_id"), failed=failed, at=at, attachments=attachments)
 
 
 def _queued_prompt(line: dict[str, Any]) -> Any:
@@ -302,13 +306,6 @@ def _queued(line: Fields, prompt: Any, at: datetime | None) -> list[Step]:
     line.take("attachment")
     text, attachments = read_parts(parts_of(prompt, path), path, line.reading, role="user")
     return [Said(role="user", text=text, at=at, attachments=attachments)] if text.strip() or attachments else []
-
-
-def _call_id(fields: Fields, name: str) -> str:
-    id_ = fields.id(name)
-    if id_ is None:
-        raise InvalidInput(f"{fields.path(name)}: is missing; it must be a string, the id of the call")
-    return id_
 
 
 CLAUDE_CODE = Format(

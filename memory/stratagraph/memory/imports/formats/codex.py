@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from stratagraph.memory.imports.conversation import ROLES, Attachment, Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
@@ -26,11 +24,13 @@ from stratagraph.memory.imports.formats.parts import (
     read_arguments,
     read_content,
     read_failure,
+    result_text,
     storable,
 )
 from stratagraph.memory.imports.formats.sessions import (
     COPIES,
     SUMMARIES,
+    call_id,
     parts_of,
     read_parts,
     report_version,
@@ -42,6 +42,7 @@ from stratagraph.store.model.errors import InvalidInput
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _NOTICES = ("turn_context", "world_state", "inter_agent_communication_metadata")
+_SAID_BY = {"user_message": "user", "agent_message": "assistant"}
 _KNOWN = re.compile(r"0\.\d+\.\d+.*")
 # The lines of bookkeeping that a shell's result may begin with.
 _HEADER = re.compile(
@@ -76,7 +77,9 @@ def _is_header(line: dict[str, Any]) -> bool:
 
 def read(lines: Any, new_reading: Callable[[], Reading]) -> Iterable[Conversation]:
     """Yield the session."""
-    session = _Session(reading=new_reading())
+    session = _Session(reading=new_reading(), reads_events=not any(map(_is_message, lines)))
+    for line in lines:
+        session.take_failure(line)
     for number, line in enumerate(lines, 1):
         session.add(line, f"lines.{number}")
     yield Conversation(
@@ -89,11 +92,21 @@ def read(lines: Any, new_reading: Callable[[], Reading]) -> Iterable[Conversatio
     )
 
 
+def _is_message(line: Any) -> bool:
+    """Return whether a line is an item that somebody said."""
+    item = line.get("payload", line) if isinstance(line, dict) else None
+    return isinstance(item, dict) and item.get("type") == "message" and item.get("role") in ("user", "assistant")
+
+
 @dataclass(slots=True, kw_only=True)
 class _Session:
-    """What is read of a file. `failures` has the flags of events, by call. `turn` counts the model's answers."""
+    """What is read of a file. `failures` has the flags of events, by call. `turn` counts the model's answers.
+
+    Events tell what was said only where no item does (`reads_events`).
+    """
 
     reading: Reading
+    reads_events: bool
     id: str | None = None
     steps: list[Step] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
@@ -115,7 +128,9 @@ class _Session:
         elif kind == "compacted":
             self.reading.skipped[SUMMARIES] += 1
         elif kind == "event_msg":
-            self._add_event(value["payload"])
+            with self.reading.object(value, path) as line:
+                line.take("type")
+                self._add_event(line)
         elif kind in ("session_meta", "response_item"):
             with self.reading.object(value, path) as line:
                 line.take("type")
@@ -147,6 +162,8 @@ class _Session:
         id_, at = meta.id("id", "session_id"), meta.time("timestamp")
         version = meta.text("cli_version")
         found = [tag("cwd", meta.take("cwd")), None, tag("version", version)]
+        found.append(tag("forked-from", meta.take("forked_from_id")))
+        found.append(tag("session", meta.take("parent_thread_id")))  # of which it is a subagent
         git = meta.object("git")
         if git is not None:
             with git:
@@ -158,9 +175,9 @@ class _Session:
         self.id, self.began_at, self.tags = id_, at, [one for one in found if one is not None]
         report_version(version, _KNOWN, "0", self.reading)
 
-    def _add_event(self, event: Any) -> None:
-        """Take the flags of failure from an event, which says else what the items say."""
-        self.reading.skipped["events (the items say the same)"] += 1
+    def take_failure(self, line: Any) -> None:
+        """Take the flag of failure from an event."""
+        event = line.get("payload") if isinstance(line, dict) and line.get("type") == "event_msg" else None
         if not isinstance(event, dict) or not isinstance(event.get("call_id"), str):
             return
         code, success, result = event.get("exit_code"), event.get("success"), event.get("result")
@@ -171,6 +188,25 @@ class _Session:
         elif isinstance(result, dict) and ("Ok" in result or "Err" in result):
             answer = result.get("Ok")
             self.failures[event["call_id"]] = not isinstance(answer, dict) or answer.get("isError") is True
+
+    def _add_event(self, line: Fields) -> None:
+        """Add what an event says where the file has no items of messages; else it repeats what an item says."""
+        event = line.take("payload")
+        kind = event.get("type") if isinstance(event, dict) else None
+        role = _SAID_BY.get(kind) if self.reads_events and isinstance(kind, str) else None
+        if role is None:
+            line.take("timestamp")
+            self.reading.skipped["events (the items say the same)"] += 1
+            return
+        at = line.time("timestamp")
+        with self.reading.object(event, line.path("payload")) as said:
+            said.take("type")
+            path = said.path("message")
+            text, _ = read_parts(parts_of(said.text("message"), path), path, self.reading, role=role)
+        if text.strip():
+            if role == "user":
+                self._end_turn()
+            self.steps.append(Said(role=role, text=text, at=at))
 
     def _item(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the steps of an item."""
@@ -215,7 +251,7 @@ class _Session:
         """Return the call of a function or of a tool that takes a text."""
         item.take("status")
         tool, arguments = item.required_text("name"), read_arguments(item.take("arguments", "input"))
-        return [self.call(tool, arguments, _call_id(item), at)]
+        return [self.call(tool, arguments, call_id(item, "call_id"), at)]
 
     def shell_call(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the call of the built-in shell."""
@@ -237,12 +273,12 @@ class _Session:
     def tool_search_call(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return a search for tools."""
         item.take("status", "execution")
-        return [self.call("tool_search", read_arguments(item.take("arguments")), _call_id(item), at)]
+        return [self.call("tool_search", read_arguments(item.take("arguments")), call_id(item, "call_id"), at)]
 
     def tool_search_output(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the tools that were found."""
         item.take("status", "execution")
-        return self._returned(orjson.dumps(item.take("tools")).decode(), (), _call_id(item), None, at)
+        return self._returned(result_text(item.take("tools")), (), call_id(item, "call_id"), None, at)
 
     def picture_call(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the call that made a picture, with it."""
@@ -258,7 +294,7 @@ class _Session:
 
     def output(self, item: Fields, at: datetime | None) -> list[Step]:
         """Return the result of a call: a text, which may be JSON or have a header, parts, or an object."""
-        id_, value, failed = _call_id(item), item.take("output"), read_failure(item)
+        id_, value, failed = call_id(item, "call_id"), item.take("output"), read_failure(item)
         item.take("name")
         path = item.path("output")
         if isinstance(value, dict):
@@ -321,13 +357,6 @@ def shell_result(text: str) -> tuple[str, int | None]:
         return text, None
     codes = [int(match["code"] or match["exited"]) for match in header if match and (match["code"] or match["exited"])]
     return text[end + len(_OUTPUT) :], codes[0] if codes else None
-
-
-def _call_id(item: Fields) -> str:
-    id_ = item.id("call_id")
-    if id_ is None:
-        raise InvalidInput(f"{item.path('call_id')}: is missing; it must be a string, the id of the call")
-    return id_
 
 
 CODEX = Format(

@@ -146,8 +146,8 @@ def _read_function_response(fields: Fields, message: Message) -> None:
     response = fields.take("response")
     failed = None
     if isinstance(response, dict):
-        if response.get("error") and response.keys() <= {"error", "output", "result"}:
-            failed, response = True, response["error"]
+        if response.get("error"):
+            failed, response = True, response["error"] if len(response) == 1 else response
         elif len(response) == 1:
             response = response.get("output", response.get("result", response))
     attachments = []
@@ -181,7 +181,7 @@ def _attachment(part: Fields) -> Attachment | None:
 
 GEMINI = Format(
     name="Gemini contents",
-    documented="Gemini API v1beta (generateContent), python-genai of 2026-11",
+    documented="Gemini API v1beta (generateContent), types of python-genai",
     difference=difference,
     read=read,
 )

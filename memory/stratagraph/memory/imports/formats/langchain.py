@@ -20,7 +20,7 @@ from stratagraph.store.model.error_values import shown as shown_value
 from stratagraph.store.model.errors import InvalidInput
 
 _LISTS = ("messages", "chat_history", "history")
-_HOLDERS = ("values", "channel_values", "checkpoint", "state", "kwargs", "inputs", "input", "output", "outputs")
+_HOLDERS = ("values", "channel_values", "checkpoint", "state", "kwargs", "outputs", "output", "inputs", "input")
 _TYPES = {
     "human": "user",
     "user": "user",
@@ -104,11 +104,11 @@ def read(document: Any, new_reading: Callable[[], Reading]) -> Iterable[Conversa
     with new_reading().object(document if isinstance(document, dict) else {"messages": document}, "") as fields:
         transcript = Transcript()
         _read_holder(fields, transcript)
-        thread = _thread(fields)
+        thread, user = _configured(fields)
         has_own_id = any(fields.holds(name, list) for name in _LISTS) and fields.peek("lc") is None
         # Otherwise it is that of a checkpoint or of a class.
         described = fields if has_own_id else fields.without("id", "lc", "type")
-        conversation = read_envelope(described, transcript.steps)
+        conversation = read_envelope(described, transcript.steps, user=user)
         conversation.id = thread or conversation.id
         yield conversation
 
@@ -131,19 +131,23 @@ def _read_holder(fields: Fields, transcript: Transcript) -> bool:
     return False
 
 
-def _thread(fields: Fields) -> str | None:
-    """Return the thread of a snapshot or a checkpoint, which its configuration names; None without one."""
-    if not fields.holds("config", dict):
-        return None
-    config = fields.object("config")
-    assert config is not None
-    with config:
-        configurable = config.object("configurable")
-        if configurable is None:
-            return None
-        with configurable:
-            configurable.take("checkpoint_id", "checkpoint_ns")
-            return configurable.id("thread_id")
+def _configured(fields: Fields) -> tuple[str | None, str | None]:
+    """Return the thread and the user that the configuration of a snapshot or a checkpoint names."""
+    thread: str | None = None
+    user: str | None = None
+    for name, inside in (("config", "configurable"), ("checkpoint", "thread_id")):
+        if not fields.holds(name, dict) or inside not in fields.peek(name):
+            continue
+        outer = fields.object(name)
+        assert outer is not None
+        with outer:
+            inner = outer.object(inside) if name == "config" else outer
+            if inner is None:
+                continue
+            with inner:
+                inner.take("checkpoint_id", "checkpoint_ns")
+                thread, user = thread or inner.id("thread_id"), user or inner.id("user_id")
+    return thread, user
 
 
 def _read_message(reading: Reading, value: Any, path: str, transcript: Transcript) -> None:
@@ -240,7 +244,7 @@ def _read_raw_calls(more: Fields, message: Message) -> bool:
 
 LANGCHAIN = Format(
     name="LangChain messages",
-    documented="langchain-core 1.x and langgraph 1.x of 2026-11",
+    documented="messages of langchain-core at 005adc3, states and checkpoints of LangGraph",
     difference=difference,
     read=read,
 )

@@ -26,6 +26,7 @@ from stratagraph.memory.imports.formats.parts import (
 
 _TOOL = ("tool", "function", "tool_result")
 _TEXTS = ("text", "refusal", "input_text", "output_text")
+MAX_NAMED = 20  # parts of a flattened name after the number of its message; a longer one is none
 _NUMBER = re.compile(r"[0-9]{1,5}")
 
 
@@ -194,7 +195,7 @@ def unflattened(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, An
         if not name.startswith(f"{prefix}."):
             continue
         at, *path = name[len(prefix) + 1 :].split(".")
-        if not path or not _NUMBER.fullmatch(at):
+        if not path or len(path) > MAX_NAMED or not _NUMBER.fullmatch(at):
             continue
         inner = found.setdefault(at, {})
         for part in path[:-1]:

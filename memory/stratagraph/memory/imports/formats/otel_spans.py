@@ -100,7 +100,7 @@ def read_attributes(value: Any, path: str) -> dict[str, Any]:
     if value is None:
         return {}
     if isinstance(value, dict):
-        _check_numbers(value, path)
+        check_value(value, path)
         return value
     found = {}
     for place, item in enumerate(_list(value, path)):
@@ -121,14 +121,14 @@ def _value(value: Any, path: str, depth: int) -> Any:
     ((kind, inner),) = value.items()
     kind = kind.replace("_v", "V")
     if kind in ("stringValue", "boolValue", "doubleValue"):
-        _check_numbers(inner, f"{path}.{kind}")
+        check_value(inner, f"{path}.{kind}")
         return inner
     if kind == "intValue":
         try:
             number = int(inner)
         except (TypeError, ValueError, OverflowError):
             raise InvalidInput(f"{path}.intValue: must be a whole number, not {json_type(inner)}") from None
-        _check_numbers(number, f"{path}.intValue")
+        check_value(number, f"{path}.intValue")
         return number
     if kind == "bytesValue" and isinstance(inner, str):
         return inner
@@ -144,17 +144,22 @@ def _value(value: Any, path: str, depth: int) -> Any:
     raise InvalidInput(f"{path}.{kind}: is no value of OTLP; use stringValue, intValue, boolValue, arrayValue …")
 
 
-def _check_numbers(value: Any, path: str) -> None:
-    """Raise InvalidInput for a whole number beyond 64 bits, which no attribute can have and JSON cannot be sure of."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, int) and abs(one) > _LARGEST:
-            raise InvalidInput(f"{path}: has a whole number beyond 64 bits; send it as a string")
-        if isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
+def check_value(value: Any, path: str) -> None:
+    """Raise InvalidInput for a value that is nested too deeply, or has a whole number beyond 64 bits."""
+    level = [value]
+    for _ in range(MAX_NESTED):
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, int) and abs(one) > _LARGEST:
+                raise InvalidInput(f"{path}: has a whole number beyond 64 bits; send it as a string")
+            if isinstance(one, dict):
+                inner += one.values()
+            elif isinstance(one, list):
+                inner += one
+        if not inner:
+            return
+        level = inner
+    raise InvalidInput(f"{path}: is nested deeper than {MAX_NESTED} levels; send flatter values")
 
 
 def _event(value: Any, path: str) -> Event:

@@ -12,10 +12,10 @@ import orjson
 
 from stratagraph.memory.imports.conversation import Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
-from stratagraph.memory.imports.formats.envelope import outcome_of
+from stratagraph.memory.imports.formats.envelope import outcome_of, read_outcome
 from stratagraph.memory.imports.formats.otel_attributes import Kind, ToolRun, kind_of, read_messages, read_tool
 from stratagraph.memory.imports.formats.otel_messages import json_of, read_message
-from stratagraph.memory.imports.formats.otel_spans import Span
+from stratagraph.memory.imports.formats.otel_spans import Span, check_value
 from stratagraph.store.model.errors import InvalidInput
 
 IDS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")
@@ -67,6 +67,15 @@ def own_conversation(span: Span) -> str | None:
 def _order(span: Span) -> tuple[datetime, datetime, str]:
     began, ended = span.began_at or span.ended_at or _EARLIEST, span.ended_at or span.began_at or _EARLIEST
     return began, ended, span.id
+
+
+def _outcome(span: Span, fields: Fields) -> tuple[str | None, str | None]:
+    """Return the outcome that the span of an agent's run states, or failure if the run failed; None for neither."""
+    stated = read_outcome(fields)
+    error = fields.take("error.type")
+    if stated[0] is not None or not (span.failed or error is not None):
+        return stated
+    return "failure", f"error.type = {error}" if error is not None else "status = error"
 
 
 @dataclass(slots=True)
@@ -138,7 +147,9 @@ class _Group:
         with reading.object(dict(span.attributes), "attributes") as fields:
             fields.take(*IDS, "gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind")
             self.user = self.user or fields.id(*USERS)
-            if reading.outcome_field is not None and (value := fields.take(reading.outcome_field)) is not None:
+            if span.parent is None and kind is Kind.AGENT:
+                self.outcome = _outcome(span, fields)
+            elif reading.outcome_field is not None and (value := fields.take(reading.outcome_field)) is not None:
                 self.outcome = outcome_of(reading.outcome_field, value)
             if kind is Kind.TOOL:
                 tools.append(read_tool(span, fields))
@@ -157,9 +168,11 @@ class _Group:
         """Return the steps of all messages of a span. A message is read, and what it leaves out counted, once."""
         found: list[_Entry] = []
         for place, (path, message, is_output) in enumerate(read_messages(span, fields)):
-            mark = _mark(message)
+            value = json_of(message)
+            check_value(value, path)
+            mark = _mark(value)
             if mark not in self.known:
-                with reading.object(json_of(message), path) as read:
+                with reading.object(value, path) as read:
                     self.known[mark] = [(step, _key(step)) for step in read_message(read, place)]
             at = span.ended_at if is_output else span.began_at
             found += [_Entry(step, key, place, at) for step, key in self.known[mark]]
@@ -207,22 +220,37 @@ class _Group:
 
 
 def _key(step: Step) -> bytes:
-    """Return what identifies a step in a history: what was said or done, without ids and times."""
+    """Return what identifies a step in a history: what was said or done, without ids and times.
+
+    Raises InvalidInput for arguments of a call that are nested too deeply.
+    """
     if isinstance(step, Called):
-        said: list[Any] = ["called", step.tool, step.arguments]
-    elif isinstance(step, Returned):
-        said = ["returned", json_of(step.text)]
-    else:
-        said = ["said", step.role, step.text.strip(), [one.uri or one.media_type for one in step.attachments]]
-    return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+        key = _hash(["called", step.tool, step.arguments])
+        if key is None:
+            raise InvalidInput("the arguments of a call are nested too deeply; at most 250 levels are read")
+        return key
+    if isinstance(step, Returned):
+        # The same JSON may be written in several ways.
+        return _hash(["returned", json_of(step.text)]) or hashlib.sha256(step.text.encode()).digest()
+    attachments = [one.uri or one.media_type for one in step.attachments]
+    return hashlib.sha256(orjson.dumps(["said", step.role, step.text.strip(), attachments])).digest()
 
 
-def _mark(message: Any) -> bytes:
+def _mark(value: Any) -> bytes:
     """Return what identifies a message among those of all spans of a conversation."""
-    value = json_of(message)
     if isinstance(value, dict):
         value = {name: one for name, one in value.items() if name not in ("finish_reason", "index")}
-    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+    mark = _hash(value)
+    assert mark is not None  # `check_value` has refused values nested so deeply
+    return mark
+
+
+def _hash(value: Any) -> bytes | None:
+    """Return the hash of a JSON value; None if it is nested too deeply."""
+    try:
+        return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()
+    except orjson.JSONEncodeError:
+        return None
 
 
 def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool, has_ended: bool) -> list[Step]:

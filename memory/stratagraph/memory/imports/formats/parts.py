@@ -164,6 +164,14 @@ def result_text(value: Any) -> str:
         raise InvalidInput("a result of a tool is nested too deeply; at most 250 levels are read") from None
 
 
+def canonical(value: Any) -> bytes:
+    """Return the bytes that equal JSON values share. Raises InvalidInput for a value that is nested too deeply."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    except orjson.JSONEncodeError:
+        raise InvalidInput("the arguments of a call are nested too deeply; at most 250 levels are read") from None
+
+
 def storable(text: str) -> str:
     """Return the text without the character that the database cannot store."""
     return text.replace("\x00", "\ufffd")

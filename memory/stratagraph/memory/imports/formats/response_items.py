@@ -10,7 +10,7 @@ import orjson
 from stratagraph.memory.imports.conversation import Attachment
 from stratagraph.memory.imports.fields import Fields
 from stratagraph.memory.imports.formats.contents import read_parts, read_result
-from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, REASONING, decoded, result_text
+from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, REASONING, decoded, read_failure, result_text
 from stratagraph.memory.imports.formats.transcript import Message, Transcript
 
 _LEFT_OUT = {
@@ -119,7 +119,9 @@ class ItemReader:
             id_ = self._call_ids.get(own, own)
         status, path = item.text("status"), item.path("output")
         output = item.take("output", "tools" if kind == "tool_search_output" else "output")
-        failed = True if status in _FAILED else False if kind == "apply_patch_call_output" and status else None
+        # `completed` says of other outputs only that they are whole.
+        says = status is not None and (status not in ("completed", "in_progress") or kind == "apply_patch_call_output")
+        failed = status in _FAILED if says else read_failure(item)
         attachments: tuple[Attachment, ...] = ()
         if isinstance(output, list) and any(isinstance(one, dict) and "stdout" in one for one in output):
             text, of_chunks = _shell_output(item, output)

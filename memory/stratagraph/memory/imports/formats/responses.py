@@ -16,7 +16,9 @@ from stratagraph.memory.imports.formats.format import Difference, Format, first_
 from stratagraph.memory.imports.formats.parts import PROMPTS
 from stratagraph.memory.imports.formats.response_items import ItemReader, is_item
 from stratagraph.memory.imports.formats.transcript import Transcript
+from stratagraph.store.model.errors import InvalidInput
 
+MAX_READ = 100_000  # responses of all conversations of a file
 EARLIER = "earlier responses that are not in the file (`previous_response_id`)"
 _LISTS = ("input", "output", "items")
 _HALVES = ("request", "response")
@@ -161,26 +163,47 @@ def _difference_of_lines(lines: Any) -> Difference | None:
 
 def _read_lines(lines: Any, new_reading: Callable[[], Reading]) -> Iterable[Conversation]:
     """Yield the conversations of responses in the order of their last ones."""
-    for chain in _chains(lines):
-        yield _conversation(chain, new_reading())
+    responses, copies = _newest(lines)
+    read = 0
+    for chain in _chains(responses):
+        read += len(chain)
+        if read > MAX_READ:
+            raise InvalidInput(
+                f"its conversations share so many responses that more than {MAX_READ} would be read; split the file"
+            )
+        reading = new_reading()
+        if copies:
+            reading.skipped["earlier copies of a response"], copies = copies, 0
+        yield _conversation(chain, reading)
+
+
+def _newest(responses: Sequence[Any]) -> tuple[list[Any], int]:
+    """Return the last copy of each response, such as the one that is complete, and the number of the others."""
+    found: dict[Any, Any] = {}
+    for place, response in enumerate(responses):
+        id_ = _own_id(response) if isinstance(response, dict) else None
+        found[place if id_ is None else id_] = response
+    return list(found.values()), len(responses) - len(found)
 
 
 def _chains(responses: Sequence[Any]) -> Iterator[list[Any]]:
-    """Yield the responses that lead to each one that no other continues."""
-    by_id: dict[Any, Any] = {}
-    continued = set()
-    for response in responses:
-        if isinstance(response, dict):
-            by_id.setdefault(_own_id(response), response)
-            continued.add(_previous(response))
-    for response in responses:
-        id_ = _own_id(response) if isinstance(response, dict) else None
-        if id_ is not None and id_ in continued:
+    """Yield the responses that lead to each one which no other continues; of a circle, those from any one."""
+    by_id = {_own_id(response): response for response in responses if isinstance(response, dict)}
+    by_id.pop(None, None)
+    continued = {_previous(response) for response in responses if isinstance(response, dict)}
+    last = [one for one in responses if not isinstance(one, dict) or _own_id(one) not in continued - {None}]
+    read: set[int] = set()
+    for place, response in enumerate((*last, *responses)):
+        if place >= len(last) and id(response) in read:
             continue
-        chain, seen = [response], {id_}
-        while isinstance(chain[-1], dict) and (previous := _previous(chain[-1])) in by_id and previous not in seen:
-            seen.add(previous)
-            chain.append(by_id[previous])
+        chain, seen = [response], {id(response)}
+        while isinstance(chain[-1], dict):
+            previous = by_id.get(_previous(chain[-1]))
+            if previous is None or id(previous) in seen:
+                break
+            seen.add(id(previous))
+            chain.append(previous)
+        read |= seen
         yield chain[::-1]
 
 
@@ -195,12 +218,12 @@ def _previous(response: dict[str, Any]) -> str | None:
     found = response.get("previous_response_id")
     if found is None and isinstance(request, dict):
         found = request.get("previous_response_id")
-    return found if isinstance(found, str) else ""
+    return found if isinstance(found, str) else None
 
 
 RESPONSES = Format(
     name="OpenAI Responses",
-    documented="Responses API, openai-python of 2026-11",
+    documented="Responses API, types of openai-python at 150c955",
     difference=difference,
     read=read,
 )

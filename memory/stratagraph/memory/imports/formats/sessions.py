@@ -119,3 +119,11 @@ def required_object(fields: Fields, name: str) -> Fields:
     if found is None:
         raise InvalidInput(f"{fields.path(name)}: is missing; it must be an object")
     return found
+
+
+def call_id(fields: Fields, name: str) -> str:
+    """Return the id of a call. Raises InvalidInput if it is absent."""
+    id_ = fields.id(name)
+    if id_ is None:
+        raise InvalidInput(f"{fields.path(name)}: is missing; it must be a string, the id of the call")
+    return id_

@@ -5,7 +5,9 @@ Calls are entries of their own (`function_call` and `observation`), or stand in 
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -16,7 +18,7 @@ from stratagraph.memory.imports.conversation import Conversation
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.envelope import read_envelope
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
-from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, result_text
+from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, read_failure, result_text
 from stratagraph.memory.imports.formats.transcript import Message, Transcript
 from stratagraph.store.model.errors import InvalidInput
 
@@ -26,7 +28,7 @@ _ANSWERING = ("observation", "tool", "function_response", "function-response", "
 _CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 _RESULT = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
 _SHOWN = 20  # entries at the beginning by which the format is recognised
-_NO_CALL = "is not a call; it must be JSON with `name` and `arguments`"
+MAX_LITERAL = 100_000  # characters of a call that is read as Python
 
 
 def difference(document: Any) -> Difference | None:
@@ -84,27 +86,33 @@ class _Entries:
 
     def read(self, entry: Fields) -> None:
         """Read one entry."""
-        role, path = entry.required_text("from").casefold(), entry.path("value")
+        sender, path = entry.required_text("from"), entry.path("value")
+        role = sender.casefold()
         value, at, name = entry.take("value"), entry.time("timestamp", "created_at"), entry.id("name")
         text = "" if value is None else result_text(value)
         if role in _CALLING:
             self._calling = self._calling or self.transcript.message("assistant", at=at)
-            self._call(text, path)
+            calls = _calls(text)
+            if not calls:
+                raise InvalidInput(f"{path}: is not a call; it must be JSON with `name` and `arguments`")
+            self._add(calls)
             return
         self.close()
         if role in INSTRUCTING:
             entry.skip_all(PROMPTS)
             return
-        message = self.transcript.message(role, speaker=name, at=at)
+        message = self.transcript.message(sender, speaker=name, at=at)
         if role in _ANSWERING:
+            failed = read_failure(entry)
             for result in _RESULT.findall(text) or [text]:
-                self._answer(result, message, name)
+                self._answer(result, message, name, failed)
         elif message.role == "assistant":
             self._calling = message
-            calls = _CALL.findall(text)
-            message.say(_CALL.sub("", text).strip() if calls else text)
-            for call in calls:
-                self._call(call, path)
+            found = [_calls(call) for call in _CALL.findall(text)]
+            is_calling = bool(found) and all(found)  # otherwise the text only speaks of calls
+            message.say(_CALL.sub("", text).strip() if is_calling else text)
+            for calls in found if is_calling else ():
+                self._add(calls)
         else:
             message.say(text)
             message.close()
@@ -115,45 +123,55 @@ class _Entries:
             self._calling.close()
             self._calling = None
 
-    def _call(self, text: str, path: str) -> None:
+    def _add(self, calls: Sequence[tuple[str, Any]]) -> None:
         assert self._calling is not None
-        for tool, arguments in _calls(text, path):
+        for tool, arguments in calls:
             self._calling.call(tool, arguments)
             self._waiting.append(tool)
 
-    def _answer(self, text: str, message: Message, tool: str | None) -> None:
-        try:
-            found = orjson.loads(text) if text.lstrip().startswith("{") else None
-        except orjson.JSONDecodeError:
-            found = None
+    def _answer(self, text: str, message: Message, tool: str | None, failed: bool | None) -> None:
+        found = _value(text) if text.lstrip().startswith("{") else None
         if isinstance(found, dict) and found.keys() == {"name", "content"} and isinstance(found["name"], str):
             tool, text = found["name"], result_text(found["content"])
         if tool is not None and tool in self._waiting:
             self._waiting.remove(tool)
         elif tool is None and self._waiting:
             tool = self._waiting.popleft()
-        message.result(text, tool=tool)
+        message.result(text, tool=tool, failed=failed)
 
 
-def _calls(text: str, path: str) -> Sequence[tuple[str, Any]]:
-    """Return tool and arguments of the calls in a text: one, or a list of them that ran side by side."""
-    try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise InvalidInput(f"{path}: {_NO_CALL}") from None
+def _calls(text: str) -> Sequence[tuple[str, Any]]:
+    """Return tool and arguments of the calls in a text: one, or a list of them; empty if it holds anything else."""
+    found = _value(text)
     calls = []
     for call in found if isinstance(found, list) else [found]:
         inner = call.get("function") if isinstance(call, dict) and isinstance(call.get("function"), dict) else call
         name = inner.get("name") if isinstance(inner, dict) else None
         if not isinstance(inner, dict) or not isinstance(name, str) or not name.strip():
-            raise InvalidInput(f"{path}: {_NO_CALL}")
+            return ()
         calls.append((name, inner.get("arguments", inner.get("parameters"))))
     return calls
 
 
+def _value(text: str) -> Any:
+    """Return the JSON value that a text is, or the same as Python writes it; None for any other text."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes that only Python minds
+            found = ast.literal_eval(text.strip()) if len(text) <= MAX_LITERAL else None
+        orjson.dumps(found)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
+    return found
+
+
 SHAREGPT = Format(
     name="ShareGPT",
-    documented="LLaMA-Factory and FastChat of 2026-11, Hermes function calling",
+    documented="LLaMA-Factory at 015ff25, Hermes function calling",
     difference=difference,
     read=read,
 )

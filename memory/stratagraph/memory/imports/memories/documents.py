@@ -28,10 +28,11 @@ _CHUNK = 1 << 20  # bytes read at once
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The Markdown notes below a folder."""
+    """The Markdown notes below a folder, and the other files there, which they may embed."""
 
     folder: Path
     files: tuple[Path, ...]
+    others: tuple[Path, ...] = ()
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
@@ -49,7 +50,8 @@ def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
                 raise InvalidInput(
                     f"path: {path} has no file with the ending {', '.join((*ENDINGS, *NOTE_ENDINGS))}", path=["path"]
                 )
-            found += [*([Notes(path, notes)] if notes else []), *exports]
+            others = tuple(file for file in files if not _ends(file, NOTE_ENDINGS))
+            found += [*([Notes(path, notes, others)] if notes else []), *exports]
         elif not path.exists():
             raise InvalidInput(f"path: {path} does not exist", path=["path"])
         elif _ends(path, NOTE_ENDINGS):

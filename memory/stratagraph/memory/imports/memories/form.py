@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 
@@ -25,8 +26,8 @@ class Named:
 class Memory:
     """What all memories have: an identity, a time, tags, and further fields that are kept as they are in `more`.
 
-    `at` is when it was remembered, None if the file does not say; `changed_at` when it was changed last. `place` is
-    where the file has it, for people.
+    `at` is when it was remembered, None if the file does not say; `changed_at` when it was changed last. `attachments`
+    are files that belong to it. `place` is where the file has it, for people.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Memory:
     changed_at: datetime | None = None
     tags: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
+    attachments: tuple[Path, ...] = ()
     place: str = field(default="", repr=False, compare=False)
 
 

@@ -5,7 +5,7 @@ An edge is a fact that holds from `valid_at` until `invalid_at`, or until it was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -47,10 +47,11 @@ def _part_difference(part: Any) -> Difference | None:
 
 @dataclass(slots=True)
 class _Index:
-    """What edges refer to by uuid: the names of nodes, and the entities that each episode mentions."""
+    """What edges refer to by uuid: the names of nodes, the episodes read, and the entities that each one mentions."""
 
     nodes: dict[str, Named] = field(default_factory=dict)
     mentions: dict[str, list[str]] = field(default_factory=dict)
+    episodes: set[str] = field(default_factory=set)
 
 
 def _read(rows: Rows, reading: Reading) -> Iterator[Found]:
@@ -77,6 +78,9 @@ def _read(rows: Rows, reading: Reading) -> Iterator[Found]:
         _EDGE: _edge,
     }
     for wanted, read in readers.items():
+        if wanted == _EDGE:
+            unused = sum(len(ends) for source, ends in index.mentions.items() if source not in index.episodes)
+            reading.skipped["edges that are neither facts nor mentions of an episode"] += unused
         for row in rows:
             for place, within, value in _parts(row) if isinstance(row, Row) else ():
                 plain = _plain(value)
@@ -136,6 +140,7 @@ def _episode(fields: Fields, index: _Index) -> Iterable[Found]:
     uuid, text = fields.required_text("uuid"), fields.required_text("content")
     created, valid = fields.time("created_at"), fields.time("valid_at")
     fields.take("entity_edges", "labels")
+    index.episodes.add(uuid)
     more = {
         name: value for name in ("name", "source", "source_description") if (value := fields.text(name)) is not None
     }
@@ -171,12 +176,7 @@ def _node(fields: Fields, index: _Index) -> Iterable[Found]:
 
 def _edge(fields: Fields, index: _Index) -> Iterable[Found]:
     uuid = fields.required_text("uuid")
-    ends = []
-    for name in ("source_node_uuid", "target_node_uuid"):
-        id_ = fields.required_text(name)
-        if id_ not in index.nodes:
-            raise InvalidInput(f"{fields.path(name)}: there is no node with the uuid {id_[:64]!r} in the file")
-        ends.append(index.nodes[id_])
+    ids = [fields.required_text(f"{end}_node_uuid") for end in ("source", "target")]
     predicate, fact = fields.text("name"), fields.text("fact")
     start, invalid, expired = (fields.time(name) for name in ("valid_at", "invalid_at", "expired_at"))
     end = invalid or expired
@@ -190,11 +190,12 @@ def _edge(fields: Fields, index: _Index) -> Iterable[Found]:
     if start is not None and end is not None and end <= start:
         fields.reading.skipped["edges that held for no time (invalid_at or expired_at is not after valid_at)"] += 1
         return
+    subject, value = _ends(fields, index, ids, fact)
     yield Statement(
         id=f"edge:{uuid}",
-        subject=ends[0],
+        subject=subject,
         predicate=predicate if predicate and predicate.strip() else "relates_to",
-        value=ends[1],
+        value=value,
         start=start,
         end=end,
         text=fact,
@@ -203,6 +204,23 @@ def _edge(fields: Fields, index: _Index) -> Iterable[Found]:
         tags=tags,
         more={**more, **({"attributes": attributes} if attributes else {})},
     )
+
+
+def _ends(fields: Fields, index: _Index, ids: Sequence[str], fact: str | None) -> tuple[Named, Named | str]:
+    """Return the subject and the object of an edge.
+
+    Of an edge whose nodes are not in the file, as in the results of a search, only the text is known: it is said of the
+    group. Raises InvalidInput where there is no text either.
+    """
+    ends = [index.nodes[id_] for id_ in ids if id_ in index.nodes]
+    if len(ends) == len(ids):
+        return ends[0], ends[1]
+    if not fact or not fact.strip():
+        missing = next(id_ for id_ in ids if id_ not in index.nodes)
+        raise InvalidInput(f"{fields.path('source_node_uuid')}: no node of the file has the uuid {missing[:64]!r}")
+    fields.reading.skipped["nodes of edges that are not in the file (the edge is kept as its text)"] += 1
+    group = fields.id("group_id")
+    return Named(name=group or _SYSTEM, id=f"group:{group or ''}"), fact
 
 
 def _tags(fields: Fields) -> tuple[str, ...]:
@@ -224,7 +242,7 @@ GRAPHITI = MemoryFormat(
     key="graphiti",
     name="Graphiti",
     system=_SYSTEM,
-    documented="graphiti-core 0.24 (EpisodicNode, EntityNode, EntityEdge; APOC export of Neo4j)",
+    documented="graphiti-core 0.28 (EpisodicNode, EntityNode, EntityEdge; APOC export of Neo4j)",
     difference=_difference,
     read=_read,
 )

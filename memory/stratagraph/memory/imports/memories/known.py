@@ -24,6 +24,7 @@ MEMBRANE = MemoryFormat(
 )
 FORMATS: tuple[MemoryFormat, ...] = (LETTA, SERVER_MEMORY, GRAPHITI, LANGGRAPH_STORE, MEMBRANE, MEM0)  # the first fits
 NOTES = "notes"  # what `--as` calls Markdown notes, which are told by their ending
+NOTES_DOCUMENTED = "notes of Obsidian and Basic Memory (2025); front matter in YAML or TOML"
 
 
 def format_of(rows: Sequence[Any], named: str | None = None) -> MemoryFormat:

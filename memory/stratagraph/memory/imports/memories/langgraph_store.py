@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, first_difference
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement
@@ -43,7 +45,7 @@ def _item_difference(row: Any) -> Difference | None:
                 "it has no `namespace` (or `prefix`)",
             ),
             (is_object and isinstance(row.get("key"), str), "it has no `key` that is a string"),
-            (is_object and isinstance(row.get("value"), dict), "it has no `value` that is an object"),
+            (is_object and isinstance(_value_of(row.get("value")), dict), "it has no `value` that is an object"),
         ]
     )
 
@@ -60,6 +62,16 @@ def _read(rows: Rows, reading: Reading) -> Iterator[Found]:
             yield from each([(row.place, row.value)], reading, _item)
 
 
+def _value_of(value: Any) -> Any:
+    """Return the value of an item; a dump of the table may have its JSON as a text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
+
+
 def _items(row: Row) -> Iterator[tuple[str, Any]]:
     for number, value in enumerate(row.value["items"]):
         yield f"items.{number}", value
@@ -70,9 +82,9 @@ def _item(fields: Fields) -> Iterable[Found]:
     key = fields.id("key")
     if key is None:
         raise InvalidInput("key: is missing; it must be a string")
-    at, changed = fields.time("created_at"), fields.time("updated_at")
+    at, changed = fields.time("created_at", "createdAt"), fields.time("updated_at", "updatedAt")
     fields.skip("scores of a search", "score")
-    value = fields.take("value")
+    value = _value_of(fields.take("value"))
     subject = _subject(namespace, key)
     told = _Told(
         id=f"{'/'.join(namespace)}:{key}",

@@ -54,6 +54,10 @@ def _file(fields: Fields) -> Iterable[Found]:
     blocks = _by_id(fields.list("blocks"))
     tools = _by_id(fields.list("tools"))
     reading = fields.reading
+    agents = [one for one in fields.list("agents") if isinstance(one, dict)]
+    named = [one["block_ids"] for one in agents if isinstance(one.get("block_ids"), list)]
+    used = {id_ for ids in named for id_ in ids if isinstance(id_, str)}
+    reading.skipped["blocks that no agent of the file has"] += len(blocks.keys() - used)
     places = [(f"agents.{number}", value) for number, value in enumerate(fields.list("agents"))]
     for place, value in places:
         yield from each([(place, value)], reading, lambda inner: _agent(inner, blocks, tools), within=place)
@@ -202,7 +206,7 @@ LETTA = MemoryFormat(
     key="letta",
     name="Letta agent file",
     system=_SYSTEM,
-    documented="Letta 0.8 to 0.14 (AgentFileSchema), and files of version 0.1 with core_memory",
+    documented="Letta 0.16 (AgentFileSchema), and files of version 0.1 with core_memory",
     difference=_difference,
     read=_read,
 )

@@ -1,7 +1,8 @@
 """The parts of a Markdown note: sections under headings, observations, relations, links and tags.
 
 Read are wiki links (`[[Target#Heading|shown]]`), relative links, tags (`#tag`), and the lines of Basic Memory:
-observations (`- [category] text #tag (context)`) and relations (`- type [[Target]] (context)`). Code is text.
+observations (`- [category] text #tag (context)`) and relations (`- type [[Target]] (context)`), and fields in the text
+(`key:: value`), as Dataview and Logseq have them. Code is text.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _OBSERVATION = re.compile(r"\s*[-*+][ \t]+\[([^\[\]()]{2,64})\][ \t]+(\S.*)")
 _RELATION = re.compile(r"\s*[-*+][ \t]+(?:([^\[\]]{1,64}?)[ \t]+)?\[\[([^\[\]]+)\]\][ \t]*(?:\((.*)\))?[ \t]*")
+_FIELD = re.compile(r"\s*(?:[-*+][ \t]+)?([^\W\d_][\w -]{0,40})::[ \t]+(\S.*)")
 _WIKI_LINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 _LINK = re.compile(r"(!?)\[[^\[\]\n]*\]\(<?([^()<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
 _CODE = re.compile(r"`[^`\n]*`")
@@ -26,11 +28,15 @@ _TASK = re.compile(r"[ xX/>!?*-]")
 
 @dataclass(slots=True)
 class Section:
-    """The text under a heading. `path` are the headings above it and its own, empty before the first."""
+    """The text under a heading. `path` are the headings above it and its own, empty before the first.
+
+    `embedded` are the names or paths of the files that it shows.
+    """
 
     path: tuple[str, ...]
     text: str
     tags: tuple[str, ...] = ()
+    embedded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +61,12 @@ class Link:
 
 @dataclass(slots=True)
 class Parts:
-    """What a note consists of. `title` is its first heading of the first level; `embedded` counts embedded files."""
+    """What a note consists of. `title` is its first heading of the first level."""
 
     title: str | None = None
     sections: list[Section] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    embedded: int = 0
 
 
 def read_markdown(text: str) -> Parts:
@@ -77,7 +82,7 @@ def read_markdown(text: str) -> Parts:
         if body:
             headings = tuple(heading for _, heading in path)
             tags = tuple(dict.fromkeys(_TAG.findall(_CODE.sub("", body))))
-            parts.sections += [Section(headings, chunk, tags) for chunk in _chunks(body)]
+            parts.sections += [Section(headings, chunk, tags, _embedded(chunk)) for chunk in _chunks(body)]
 
     for line in text.splitlines():
         mark = _FENCE.match(line)
@@ -107,7 +112,7 @@ def read_markdown(text: str) -> Parts:
 
 
 def _special(line: str, parts: Parts) -> bool:
-    """Add a line that is an observation or a relation; return whether it is one."""
+    """Add a line that is an observation, a field or a relation; return whether it is one."""
     observation = _OBSERVATION.fullmatch(line)
     if observation is not None and not _TASK.fullmatch(observation.group(1)):
         category, said = observation.group(1).strip(), observation.group(2)
@@ -121,14 +126,24 @@ def _special(line: str, parts: Parts) -> bool:
             )
             _add_links(said, parts)
             return True
+    written = _FIELD.fullmatch(line)
+    if written is not None:
+        key, value = written.group(1).strip(), written.group(2).strip()
+        target = wiki_target(value)
+        if target is not None:
+            parts.links.append(Link(target=target, relation=key))
+        else:
+            parts.observations.append(Observation(category=key, text=value))
+            _add_links(value, parts)
+        return True
     relation = _RELATION.fullmatch(line)
     if relation is None:
         return False
-    target = _target(relation.group(2))
-    if target is None:
+    named = _target(relation.group(2))
+    if named is None:
         return False
     kind = (relation.group(1) or "").strip().strip("\"'*_:").strip()
-    parts.links.append(Link(target=target, relation=kind or None, context=relation.group(3) or None))
+    parts.links.append(Link(target=named, relation=kind or None, context=relation.group(3) or None))
     return True
 
 
@@ -136,15 +151,24 @@ def _add_links(line: str, parts: Parts) -> None:
     plain = _CODE.sub("", line)
     for embeds, target in _WIKI_LINK.findall(plain):
         name = _target(target)
-        if embeds and (name is None or "." in name):
-            parts.embedded += 1
-        elif name is not None:
+        if name is not None and not (embeds and _is_file(name)):
             parts.links.append(Link(target=name))
     for embeds, target in _LINK.findall(plain):
-        if embeds:
-            parts.embedded += 1
-        elif ":" not in target and not target.startswith("#"):
-            parts.links.append(Link(target=unquote(target.split("#")[0]), is_path=True))
+        if not embeds and ":" not in target and not target.startswith("#"):
+            parts.links.append(Link(target=unquote(re.split(r"[?#]", target, maxsplit=1)[0]), is_path=True))
+
+
+def _embedded(text: str) -> tuple[str, ...]:
+    """Return the names or paths of the files that a text embeds, each once."""
+    plain = _CODE.sub("", text)
+    names = [_target(target) for embeds, target in _WIKI_LINK.findall(plain) if embeds]
+    paths = [unquote(target) for embeds, target in _LINK.findall(plain) if embeds and ":" not in target]
+    return tuple(dict.fromkeys([*(name for name in names if name is not None and _is_file(name)), *paths]))
+
+
+def _is_file(name: str) -> bool:
+    """Return whether the target of an embedding is a file of another kind than a note."""
+    return "." in name and not name.lower().endswith((".md", ".markdown"))
 
 
 def _target(link: str) -> str | None:

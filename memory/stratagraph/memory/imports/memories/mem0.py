@@ -19,6 +19,7 @@ from stratagraph.memory.imports.memories.mem0_statements import SYSTEM, owners_o
 
 _LISTS = ("results", "memories", "relations", "history")
 _TEXTS = ("memory", "data", "text")
+_OF_MEMORY = ("id", "user_id", "agent_id", "run_id", "userId", "agentId", "runId", "hash")
 
 
 def _difference(row: Any) -> Difference | None:
@@ -35,14 +36,15 @@ def _part_difference(value: Any) -> Difference | None:
             (is_object, "its first value is no object"),
             (
                 is_object and (_is_memory(value) or _is_change(value) or _is_relation(value)),
-                "it has neither `memory` with an `id`, nor `memory_id` with an `event`",
+                "it has neither `memory` with an `id` or a `user_id`, nor `memory_id` with an `event`",
             ),
         ]
     )
 
 
 def _is_memory(value: dict[str, Any]) -> bool:
-    return any(isinstance(value.get(name), str) for name in ("memory", "data")) and "id" in value
+    has_text = isinstance(value.get("memory"), str) or isinstance(value.get("data"), str)
+    return has_text and any(name in value for name in _OF_MEMORY)
 
 
 def _is_change(value: Any) -> bool:
@@ -95,13 +97,24 @@ def _parts(row: Row) -> Iterator[tuple[str, str, Any]]:
     """Yield the memories, changes and relations of a row, each with its place and its path in the row."""
     value = row.value
     if not _is_wrapper(value):
-        yield row.place, "", value
+        yield row.place, "", _plain(value)
         return
     for name in _LISTS:
         listed = value.get(name)
+        if isinstance(listed, dict) and name == "history":  # the changes of each memory, by its id
+            entries = [one if isinstance(one, list) else [one] for one in listed.values()]
+            listed = [one for several in entries for one in several]
         for number, one in enumerate(listed if isinstance(listed, list) else ()):
             path = f"{name}.{number}"
-            yield " ".join(filter(None, (row.place, path))), path, one
+            yield " ".join(filter(None, (row.place, path))), path, _plain(one)
+
+
+def _plain(value: Any) -> Any:
+    """Return a memory as `get_all` shows it, also of a point of a vector store, which has its fields in `payload`."""
+    payload = value.get("payload") if isinstance(value, dict) else None
+    if not isinstance(payload, dict) or not isinstance(payload.get("data"), str):
+        return value
+    return {**payload, **{name: one for name, one in value.items() if name not in ("payload", "vector")}}
 
 
 def _is_wrapper(value: Any) -> bool:
@@ -112,17 +125,21 @@ def _count_wrapper(row: Row, reading: Reading) -> None:
     """Count the fields beside the lists of an answer that are not read."""
     if _is_wrapper(row.value):
         with reading.object(row.value, "") as fields:
-            fields.take("count", "next", "previous", "total", "page", "page_size", *_LISTS)
+            fields.take("count", "next", "previous", "total", "page", "page_size")
+            fields.take(*(name for name in _LISTS if isinstance(row.value.get(name), list) or name == "history"))
 
 
 def _memory(fields: Fields, *, told: bool = False) -> Iterable[Found]:
     """Return a memory. With `told`, its text and its times are those of its history, which is read apart."""
     id_ = fields.id("id")
     text = fields.required_text(*_TEXTS)
-    at, changed = fields.time("created_at"), fields.time("updated_at")
+    at, changed = fields.time("created_at", "createdAt"), fields.time("updated_at", "updatedAt")
     owners, tags = owners_of(fields)
     ended = fields.time("expiration_date")
     _skip_bookkeeping(fields)
+    if fields.text("event") == "DELETE":
+        fields.reading.skipped["memories that were deleted"] += 1
+        return ()
     if told:
         return ()
     return [statement_of(id_ or f"text:{text}", text, owners, tags, at=at, changed=changed, end=ended)]

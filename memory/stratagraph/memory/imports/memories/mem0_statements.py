@@ -11,6 +11,7 @@ from stratagraph.memory.imports.memories.values import scalar_tags
 
 SYSTEM = "mem0"
 _OWNERS = (("user", "Person"), ("agent", "Agent"), ("run", "Session"))  # the first that a memory has is its subject
+_OWNER_FIELDS = [f"{kind}{ending}" for kind, _ in _OWNERS for ending in ("_id", "Id")]
 
 
 def statement_of(
@@ -41,21 +42,27 @@ def statement_of(
 
 
 def owners_of(fields: Fields) -> tuple[list[Named], tuple[str, ...]]:
-    """Return whose memory it is, and the tags that its fields become."""
-    owners, tags = [], []
-    for kind, type_ in _OWNERS:
-        id_ = fields.id(f"{kind}_id")
-        if id_ is not None:
-            owners.append(Named(name=id_, type=type_, id=f"{kind}:{id_}"))
-            tags.append(f"{kind}:{id_}")
-    for kind, names in (("actor", ("actor_id",)), ("app", ("app_id",)), ("role", ("role",))):
-        id_ = fields.id(*names)
+    """Return whose memory it is, and the tags that its fields become. Metadata may also say whose it is."""
+    owners, tags = _named_owners(fields)
+    for kind in ("actor", "app", "role"):
+        id_ = fields.id("role" if kind == "role" else f"{kind}_id")
         tags += [f"{kind}:{id_}"] if id_ is not None else []
     tags += [one for one in fields.list("categories") if isinstance(one, str)]
     metadata = fields.take("metadata")
     if isinstance(metadata, dict):
         with fields.reading.object(metadata, fields.path("metadata")) as more:
-            tags += scalar_tags(more, metadata)
+            further, named = _named_owners(more)
+            rest = {name: value for name, value in metadata.items() if name not in _OWNER_FIELDS}
+            owners, tags = owners or further, [*tags, *named, *scalar_tags(more, rest)]
     elif isinstance(metadata, str):
         tags.append(metadata)
-    return owners, tuple(tags)
+    return owners, tuple(dict.fromkeys(tags))
+
+
+def _named_owners(fields: Fields) -> tuple[list[Named], list[str]]:
+    owners = [
+        Named(name=id_, type=type_, id=f"{kind}:{id_}")
+        for kind, type_ in _OWNERS
+        if (id_ := fields.id(f"{kind}_id", f"{kind}Id")) is not None
+    ]
+    return owners, [str(owner.id) for owner in owners]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -20,7 +20,7 @@ from stratagraph.memory.imports.memories.markdown import Link, Parts, read_markd
 from stratagraph.store.model.errors import InvalidInput
 
 SYSTEM = "notes"
-_CREATED = ("created", "created_at", "date", "creation_date")
+_CREATED = ("occurred", "created", "created_at", "date", "creation_date")
 _CHANGED = ("updated", "updated_at", "modified", "last_modified", "lastmod")
 _NAMING = ("title", "aliases", "alias", "tags", "tag", "type", "permalink", "cssclasses", "cssclass")
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)")
@@ -41,11 +41,13 @@ def read_notes(notes: Notes, reading: Reading) -> Iterator[Found]:
     for file in notes.files:
         with suppress(InvalidInput):  # it is refused below
             links.add(_note(file, notes, *_text(file)))
+    others = {file.name.casefold(): file for file in reversed(notes.others)}
+    others |= {file.relative_to(notes.folder).as_posix().casefold(): file for file in notes.others}
     for file in notes.files:
         place = file.relative_to(notes.folder).as_posix()
         try:
             fields, body = _text(file)
-            memories = _memories(_note(file, notes, fields, body), fields, body, links, reading)
+            memories = _memories(_note(file, notes, fields, body), fields, body, links, others, reading)
             found = [located(one, place) for one in memories]
         except InvalidInput as error:
             yield RefusedMemory(place=place, reason=error.message)
@@ -122,7 +124,9 @@ def _texts(value: Any) -> list[str]:
     return [str(one)[:MAX_NAME] for one in listed if isinstance(one, str | int) and not isinstance(one, bool)]
 
 
-def _memories(note: _Note, fields: dict[str, Any], body: str, links: _Links, reading: Reading) -> Iterator[Found]:
+def _memories(
+    note: _Note, fields: dict[str, Any], body: str, links: _Links, files: Mapping[str, Path], reading: Reading
+) -> Iterator[Found]:
     parts = read_markdown(body)
     tags = tuple(
         dict.fromkeys(
@@ -135,8 +139,6 @@ def _memories(note: _Note, fields: dict[str, Any], body: str, links: _Links, rea
     )
     at = _time(fields, _CREATED, reading) or _day(note.key)
     shared: dict[str, Any] = {"at": at, "changed_at": _time(fields, _CHANGED, reading)}
-    if parts.embedded:
-        reading.skipped["embedded files of notes"] += parts.embedded
     yield Thing(id=f"note:{note.key}", named=note.named, tags=tags, **shared)
     yield from _properties(note, fields, links, reading, tags, shared)
     seen: Counter[str] = Counter()
@@ -155,6 +157,7 @@ def _memories(note: _Note, fields: dict[str, Any], body: str, links: _Links, rea
             predicate="note",
             value=text,
             about=_about(section.text, parts, links, note),
+            attachments=tuple(_files(section.embedded, note, files, reading)),
             tags=tuple(dict.fromkeys((*tags, *section.tags))),
             **shared,
         )
@@ -182,6 +185,17 @@ def _memories(note: _Note, fields: dict[str, Any], body: str, links: _Links, rea
             more={"context": link.context} if link.context else {},
             **shared,
         )
+
+
+def _files(names: Iterable[str], note: _Note, files: Mapping[str, Path], reading: Reading) -> Iterator[Path]:
+    """Yield the files of the folder that a section embeds; those that are not there are counted."""
+    for name in names:
+        within = _relative(note.key, name).casefold()
+        file = files.get(within) or files.get(PurePosixPath(name).name.casefold())
+        if file is None:
+            reading.skipped["embedded files that are not in the folder"] += 1
+        else:
+            yield file
 
 
 def _about(text: str, parts: Parts, links: _Links, note: _Note) -> tuple[Named, ...]:

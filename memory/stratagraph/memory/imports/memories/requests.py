@@ -45,8 +45,13 @@ class MemorySource:
             plain = f"{plain[: MAX_ID - 40]}…{hashlib.sha256(id_.encode()).hexdigest()[:32]}"
         return f"{self.system}:{plain}"
 
-    def request(self, memory: Remembered, version: int, replaces: Sequence[UUID] = ()) -> CaptureRequest:
-        """Return the capture of a version of a memory; it takes the place of the facts `replaces`."""
+    def request(
+        self, memory: Remembered, version: int, *, replaces: Sequence[UUID] = (), artifacts: Sequence[str] = ()
+    ) -> CaptureRequest:
+        """Return the capture of a version of a memory, which takes the place of the facts `replaces`.
+
+        `artifacts` are the URIs of its attachments.
+        """
         about: tuple[Named, ...] = ()
         match memory:
             case Thing():
@@ -58,11 +63,13 @@ class MemorySource:
                 kind = SourceKind.EVENT if memory.role is None else SourceKind.AGENT_TURN
                 content, about = self._event(memory), memory.about
         mentions = [self._mention(named) for named in dict.fromkeys(about[:MAX_ABOUT])]
+        context: dict[str, Any] = {"mentions": mentions} if mentions else {}
+        context |= {"artifacts": list(artifacts)} if artifacts else {}
         return CaptureRequest(
             source=f"{self.system}:{self.file}"[:MAX_LABEL],
             source_kind=kind,
             content=content,
-            context={"mentions": mentions} if mentions else None,
+            context=context or None,
             proposed_type=MemoryType.ENTITY if isinstance(memory, Thing) else None,
             summary=_summary(memory),
             tags=kept_tags((self.system, *memory.tags)),

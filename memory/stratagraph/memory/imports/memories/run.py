@@ -7,9 +7,11 @@ it was; one that was deleted there stays.
 from __future__ import annotations
 
 import asyncio
+import mimetypes
+import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import partial
@@ -30,6 +32,7 @@ from stratagraph.memory.imports.memories.requests import MemorySource, changed_a
 from stratagraph.memory.imports.memories.summary import MemorySummary
 from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, Refused
 from stratagraph.memory.imports.storing import Change, Item, store_items
+from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.transfer.restoring import RecordImport
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import RecordState
@@ -40,6 +43,8 @@ from stratagraph.store.model.trust import Trust
 BATCH = 200  # memories in one transaction
 BOUNDED = 40  # facts with a validity about one subject in one transaction; each is compared with those before it
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
+MAX_ATTACHMENTS = 64  # of one memory
+_CHUNK = 1 << 20  # bytes of an attachment read at once
 ATTEMPTS = 5  # to store memories that other imports store at the same time
 
 
@@ -62,12 +67,14 @@ class MemoryImport:
 async def import_memories(
     capture: Capture,
     records: RecordImport,
+    artifacts: Artifacts,
     trust: Trust,
     wanted: MemoryImport,
     *,
     advance: Advance = lambda _: None,
 ) -> MemorySummary:
-    """Capture the memories of all files, BATCH per transaction. Records of Membrane are restored by `records`.
+    """Capture the memories of all files, BATCH per transaction. Records of Membrane are restored by `records`, and
+    attachments stored by `artifacts`.
 
     A part that is malformed is listed in the summary, and so is a file that has no known format; all others are stored.
     May be stopped at any time and run again; memories that are stored are not stored twice. Raises InvalidInput for a
@@ -75,7 +82,7 @@ async def import_memories(
     """
     files = find_sources(wanted.paths)
     summary = MemorySummary(source=", ".join(path.name for path in wanted.paths), dry_run=wanted.dry_run)
-    run = _Run(capture, records, trust, wanted, summary, advance)
+    run = _Run(capture, records, artifacts, trust, wanted, summary, advance)
     for file in files:
         await run.add_file(file)
     return summary
@@ -104,6 +111,7 @@ class _Run:
 
     capture: Capture
     records: RecordImport
+    artifacts: Artifacts
     trust: Trust
     wanted: MemoryImport
     summary: MemorySummary
@@ -194,18 +202,17 @@ class _Run:
                 self.summary.replayed += 1
             elif read.record is None:
                 new.append(read)
+            elif read.known is not None and _is_older(read.memory, read.known):
+                self.summary.skip("memories that are older than what is known of them")
             else:
-                read.known = await self.capture.stored_record(self.trust, read.record)
-                if read.known is not None and _is_older(read.memory, read.known):
-                    self.summary.skip("memories that are older than what is known of them")
-                else:
-                    changed.append(read)
+                changed.append(read)
         said = {said_by(read.memory) for read in changed}
         together = [read for read in changed if read.known is None or said_in(read.known.payload or {}) not in said]
         await self._store_reads(together)
         await self._store_reads(new)
         for read in changed:
             if read not in together:
+                await self._look_up([read])
                 await self._store_reads([read])
         if reads:
             self.advance(len(reads))
@@ -241,11 +248,11 @@ class _Run:
         items = []
         for read in reads:
             if read.record is None:
-                items.append(Item(read.name, [self._request(read)]))
+                items.append(Item(read.name, [await self._request(read)]))
             elif isinstance(read.memory, Happening):
-                items.append(Item(read.name, [self._request(read)], Change.EDITED))
+                items.append(Item(read.name, [await self._request(read)], Change.EDITED))
             else:
-                items.append(Item(read.name, [self._request(read, await self._replaced(read, leaving))]))
+                items.append(Item(read.name, [await self._request(read, await self._replaced(read, leaving))]))
         return items
 
     def _is_previewed(self, read: _Read) -> bool:
@@ -257,14 +264,25 @@ class _Run:
         self.previewed.add(key)
         return is_known
 
-    def _request(self, read: _Read, replaces: Sequence[UUID] = ()) -> CaptureRequest:
-        return read.source.request(read.memory, read.version, replaces)
+    async def _request(self, read: _Read, replaces: Sequence[UUID] = ()) -> CaptureRequest:
+        """Return the capture of a memory, after storing its attachments; a dry run counts them."""
+        stored = []
+        for file in read.memory.attachments[:MAX_ATTACHMENTS]:
+            if not _is_readable(file, most=self.artifacts.max_bytes):
+                self.summary.skip("attachments that are too large or cannot be read")
+                continue
+            self.summary.artifacts += 1
+            if not self.wanted.dry_run:
+                media_type, _ = mimetypes.guess_type(file.name)
+                stored.append((await self.artifacts.put(self.trust, _contents(file), media_type=media_type)).uri)
+        return read.source.request(read.memory, read.version, replaces=replaces, artifacts=stored)
 
     async def _look_up(self, reads: Iterable[_Read]) -> None:
-        """Find the latest stored version of each memory."""
+        """Find the latest stored version of each memory, and read it where the memory differs from it."""
         left = list(reads)
         for read in left:
-            read.version, read.record, read.is_same = 0, None, False
+            read.version, read.record, read.is_same, read.known = 0, None, False, None
+        differing = left
         while left:
             by_key = {read.source.key(read.memory, read.version): read for read in left}
             items = {key: ImportedItem(fingerprint=fingerprint(read.memory)) for key, read in by_key.items()}
@@ -275,10 +293,14 @@ class _Run:
                 read.record, read.is_same = earlier.record, earlier.is_same
                 read.version += 1
                 left.append(read)
+        differing = [read for read in differing if read.record is not None and not read.is_same]
+        records = await self.capture.stored_records(self.trust, {read.record for read in differing if read.record})
+        for read in differing:
+            read.known = records.get(read.record) if read.record is not None else None
 
     async def _replaced(self, read: _Read, leaving: set[str]) -> list[UUID]:
         """Return the fact whose place a changed statement takes: none where another memory still says it."""
-        known = await self.capture.stored_record(self.trust, read.record) if read.record is not None else None
+        known = read.known
         if not isinstance(read.memory, Statement) or known is None or known.state not in _CURRENT:
             return []
         sources = (known.provenance or {}).get("sources") or ()
@@ -314,3 +336,16 @@ def _is_older(memory: Remembered, known: MemoryRecord) -> bool:
     """Return whether the stored version of a memory was changed later than this one, by the times of its system."""
     own, stored = memory.changed_at or memory.at, changed_at(known.payload or {})
     return own is not None and stored is not None and own < stored
+
+
+def _is_readable(file: Path, *, most: int) -> bool:
+    try:
+        return file.stat().st_size <= most and os.access(file, os.R_OK)
+    except OSError:
+        return False
+
+
+async def _contents(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as opened:
+        while chunk := opened.read(_CHUNK):
+            yield chunk

@@ -96,7 +96,7 @@ SERVER_MEMORY = MemoryFormat(
     key="server-memory",
     name="MCP server-memory",
     system=_SYSTEM,
-    documented="@modelcontextprotocol/server-memory 2025 (memory.jsonl, read_graph)",
+    documented="@modelcontextprotocol/server-memory 0.6.3 (memory.jsonl, read_graph)",
     difference=_difference,
     read=_read,
 )
