@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from exported_store import fill
 from fix_learning import capture_episode, learn
 from fix_memory import EVIDENCE, Memory
 from fix_transfer import Transfer, differences, sealed_file, share_index_key
+from story import SCOPE
 
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Supersede
@@ -201,6 +203,31 @@ async def test_long_histories_and_logs_are_put_together_again(
     damaged = [line.replace(b'"confidence"', b'"confidenze"') if b"record_part" in line else line for line in lines]
     report = await transfer.imported(other, transfer.file(sealed_file(damaged)), new_ids=True)
     assert (report.refusals, report.stored) == (before.count(b'"kind":"record_part"'), {"episodic": 1})
+
+
+async def test_captures_go_on_while_records_are_imported(
+    memory: Memory, other: Memory, transfer: Transfer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both write names, slots and threads of the same spelling; none fails, and both leave all of theirs."""
+    await fill(memory)
+    path = await transfer.exported(memory)
+    monkeypatch.setattr("stratagraph.memory.transfer.import_session.BATCH", 5)
+
+    async def work() -> int:
+        for number in range(25):
+            await other.observe(
+                "Lantern", "keeps_sessions_in", f"store {number}", revision_policy="replace", scope=SCOPE
+            )
+            await other.turn(f"Look up {number}", thread="look up 1")
+        return 25
+
+    report, done = await asyncio.gather(transfer.imported(other, path), work())
+
+    assert report.stored.total() + report.refusals == await memory.value("SELECT count(*) FROM record")
+    assert {one.reason.partition(" ")[2][:3] for one in report.refused} <= {"rec", "epi", "fac"}
+    turns = "SELECT count(*) FROM record WHERE payload #>> '{timeline,0,content,text}' LIKE 'Look up%'"
+    assert await other.value(turns) == done
+    assert (await verify_chains(other.database, other.directory.vault)).whole
 
 
 @pytest.mark.soak

@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stratagraph.memory.imports.fields import Reading
-from stratagraph.memory.imports.memories.documents import MAX_LINE, Notes, opened
+from stratagraph.memory.imports.lines import MAX_LINE, opened
+from stratagraph.memory.imports.memories.documents import Notes
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement, Thing
 from stratagraph.memory.imports.memories.format import Found, located
 from stratagraph.memory.imports.memories.front_matter import split_front_matter, time_of
