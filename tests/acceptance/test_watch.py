@@ -7,8 +7,10 @@ import random
 import select
 import signal
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from fix_faults import OwnPostgres
 from fix_memory import until
@@ -62,12 +64,23 @@ def written_records(path: Path) -> int:
     return sum(not isinstance(step, Called) for one in read for step in one.steps)
 
 
+@contextmanager
+def started(arguments: list[str], env: Mapping[str, str], err: IO[str]) -> Iterator[Forked]:
+    """Run the command, which looks often; it is killed at the end of the block if it still runs."""
+    process = Forked(arguments, env, err, SOON)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(timeout=60)
+        process.stdout.close()
+
+
 async def ended(process: Forked) -> int:
     async def has_ended() -> bool:
         return process.poll() is not None
 
     await until(has_ended, within_s=60)
-    process.stdout.close()
     return process.wait()
 
 
@@ -81,7 +94,6 @@ async def test_a_watch_that_is_killed_while_sessions_grow_stores_each_turn_once(
     pending = [lines_of(session) for session in range(SESSIONS)]
     env, arguments = settings_of(database_url, tmp_path), ["watch", str(folder), "--json"]
     with tempfile.TemporaryFile("w+") as err:
-        process = Forked(arguments, env, err, SOON)
         for _ in range(3):
             for path, waiting in zip(files, pending, strict=True):
                 append(path, waiting, rnd)
@@ -90,10 +102,8 @@ async def test_a_watch_that_is_killed_while_sessions_grow_stores_each_turn_once(
             async def is_due(enough: int = enough) -> bool:
                 return stored(database_url, CAPTURES) >= enough
 
-            await until(is_due, within_s=60)
-            process.kill()
-            await ended(process)
-            process = Forked(arguments, env, err, SOON)
+            with started(arguments, env, err):
+                await until(is_due, within_s=60)
         for path, waiting in zip(files, pending, strict=True):
             with path.open("ab") as file:
                 file.write(b"".join(waiting))
@@ -101,9 +111,10 @@ async def test_a_watch_that_is_killed_while_sessions_grow_stores_each_turn_once(
         async def is_whole() -> bool:
             return stored(database_url, CAPTURES) >= SESSIONS * RECORDS
 
-        await until(is_whole, within_s=60)
-        process.send_signal(signal.SIGTERM)
-        assert await ended(process) == 0
+        with started(arguments, env, err) as process:
+            await until(is_whole, within_s=60)
+            process.send_signal(signal.SIGTERM)
+            assert await ended(process) == 0
     assert stored(database_url, CAPTURES) == SESSIONS * RECORDS
     assert stored(database_url, "SELECT count(*) FROM record WHERE type = 1") == SESSIONS * (RECORDS + 1)
     assert stored(database_url, "SELECT count(*) FROM episode WHERE outcome IS NULL") == SESSIONS
@@ -119,41 +130,38 @@ async def test_a_watch_waits_for_a_database_that_is_away_and_says_so_once(home: 
     path = folder / "s.jsonl"
     lines = lines_of(0, 3)
     path.write_bytes(b"".join(lines[:4]))
-    try:
+
+    def said() -> str:
+        return (tmp_path / "errors").read_text()
+
+    async def is_told() -> bool:
+        return "waiting, and trying again" in said()
+
+    async def is_back() -> bool:
+        return "going on:" in said()
+
+    with ExitStack() as stack:
+        stack.callback(postgres.close)
         postgres.start()
         env = settings_of(postgres.url, tmp_path)
-        with (tmp_path / "errors").open("w") as errors:
-            process = Forked(["watch", str(folder), "--json"], env, errors, SOON)
+        errors = stack.enter_context((tmp_path / "errors").open("w"))
+        process = stack.enter_context(started(["watch", str(folder), "--json"], env, errors))
 
         async def has_printed() -> bool:
             return bool(select.select([process.stdout], [], [], 0)[0])
 
         await until(has_printed, within_s=60)
-        first = json.loads(process.stdout.readline())
-        assert first["captured"] == 2
+        assert json.loads(process.stdout.readline())["captured"] == 2
         postgres.kill()
         path.write_bytes(b"".join(lines))
         (folder / "other.jsonl").write_bytes(b"".join(lines_of(1, 1)))
-
-        def said() -> str:
-            return (tmp_path / "errors").read_text()
-
-        async def is_told() -> bool:
-            return "waiting, and trying again" in said()
-
         await until(is_told, within_s=60)
         postgres.start()
-
-        async def is_back() -> bool:
-            return "going on:" in said()
-
         await until(is_back, within_s=90)
         assert stored(postgres.url, CAPTURES) == 3 * 2 + 2
         process.send_signal(signal.SIGINT)
         assert await ended(process) == 0
         assert said().count("waiting, and trying again") == 1
-    finally:
-        postgres.close()
 
 
 async def test_sessions_are_scoped_by_the_folder_in_which_they_began(database_url: str, tmp_path: Path) -> None:

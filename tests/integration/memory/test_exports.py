@@ -19,7 +19,7 @@ from fix_memory import EVIDENCE, Memory, trust_of
 from obstore.store import MemoryStore
 
 from stratagraph.memory.records.artifacts import Artifacts
-from stratagraph.memory.revise.request import Amend, Delete, Retract
+from stratagraph.memory.revise.request import Amend, Delete, Merge, Retract
 from stratagraph.memory.transfer import native_stream
 from stratagraph.memory.transfer.chunks import Checkpoint
 from stratagraph.memory.transfer.exports import ExportForm, ExportRequest, Exports
@@ -246,6 +246,32 @@ async def test_sealed_contents_are_in_the_clear_for_who_may_read_them_and_for_no
         for ceiling in (Sensitivity.LOW, Sensitivity.HIGH):
             low = trust_of(ceiling=ceiling, access=Access.READ)
             assert SECRET.encode() not in await exporter.bytes(low, form=form)
+
+
+@pytest.mark.parametrize("level", [Sensitivity.MEDIUM, Sensitivity.HYPER])  # redacted, and not shown at all
+async def test_an_export_names_no_record_that_its_caller_may_not_read(exporter: Exporter, level: Sensitivity) -> None:
+    """A record names hidden ones in relations, in its revision, and after its removal in its tombstone."""
+    memory = exporter.memory
+    hidden = await memory.entity("Vault 7", sensitivity=level)
+    content = {"event_kind": "note", "ref": "n1", "text": "where it is"}
+    refers = {"references": [{"ref": str(hidden), "predicate": "guards"}]}
+    visible = (await memory.remember(SourceKind.EVENT, content, context=refers)).primary.id
+    low = (await memory.observe("Ada Holm", "keeps", "the key")).primary.id
+    high = (await memory.observe("Ada Holm", "keeps", "a key", sensitivity=level)).primary.id
+    await memory.revise(Merge(record_id=low, others=(high,), rationale="the same"))
+    reader = trust_of(ceiling=Sensitivity.LOW, access=Access.READ)
+    whole, part = await exporter.lines(), await exporter.lines(reader)
+    assert {visible, low} <= records_of(part).keys()
+    above = {line.id for line in records_of(whole).values() if line.sensitivity > Sensitivity.LOW}
+    assert len(above) >= 3
+    assert any(line.source == visible and line.target in above for line in whole if isinstance(line, RelationLine))
+    assert UUID(records_of(whole)[low].content.payload["revision"]["superseded_by"]) in above
+    for form in ExportForm:
+        documents = [orjson.loads(line) for line in (await exporter.bytes(reader, form=form)).splitlines()]
+        for one in documents:  # what the capture of a record referred to is part of the record, for all who read it
+            one.get("content", one).pop("interpretation", None)
+        shown = orjson.dumps(documents)
+        assert [id_ for id_ in above if str(id_).encode() in shown] == []
 
 
 async def test_an_export_is_narrowed_by_scopes_and_types(exporter: Exporter) -> None:

@@ -358,6 +358,29 @@ async def test_notes_that_are_edited_supersede_their_sections_and_others_stay(me
     }
 
 
+async def test_a_changed_profile_supersedes_the_fields_that_changed(memory: Memory, tmp_path: Path) -> None:
+    def file(**value: Any) -> Path:
+        return written(tmp_path, [{"namespace": ["profiles", "ida"], "key": "profile", "value": value}])
+
+    await imported(memory, file(languages=["Dutch", "Welsh"], town="Hoorn"))
+    summary = await imported(memory, file(languages=["Dutch"], town="Hoorn"))
+    assert (summary.changed, summary.superseded) == (1, 1)
+    assert set(await facts(memory)) == {
+        ("ida", "languages", '["Dutch"]', None, None),
+        ("ida", "town", "Hoorn", None, None),
+    }
+
+
+async def test_notes_of_one_name_in_two_folders_stay_apart(memory: Memory, tmp_path: Path) -> None:
+    for folder, text in (("sea", "Tides and winds."), ("land", "Hills and rivers.")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "Index.md").write_text(text)
+        await imported(memory, tmp_path / folder)
+    assert sorted(fact[2] for fact in await facts(memory)) == ["Hills and rivers.", "Tides and winds."]
+    again = await imported(memory, tmp_path / "sea" / "Index.md")
+    assert (again.captured, again.changed) == (0, 0)
+
+
 async def test_files_that_notes_embed_are_artifacts_of_their_sections(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "chart.png").write_bytes(b"\x89PNG chart")

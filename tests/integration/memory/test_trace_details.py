@@ -121,13 +121,20 @@ async def test_fields_that_are_not_read_are_counted_by_their_path(memory: Memory
         {"role": "user", "content": "hello", "annotations": [], "mood": "glad"},
         {"role": "assistant", "content": "hi", "logprobs": {"content": []}, "mood": "calm"},
     ]
-    line = {"messages": messages, "usage": {"total_tokens": 9}, "metadata": {"channel": "sms"}, "empty": None}
+    line = {
+        "messages": messages,
+        "usage": {"total_tokens": 9},
+        "metadata": {"channel": "sms"},
+        "empty": None,
+        "task_id": 7,
+    }
     summary = await imported(memory, written(tmp_path, {"id": "x", **line}, {"id": "y", **line}))
     assert summary.unread == {
         "messages[].mood": 4,
         "messages[].logprobs": 2,
         "usage": 2,
         "metadata.channel": 2,
+        "task_id": 2,  # the conversation has an id already
     }
 
 

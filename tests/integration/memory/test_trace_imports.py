@@ -15,8 +15,8 @@ from fix_memory import Memory, fresh_database, memory_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stratagraph.memory.imports.lines import MAX_LINE
 from stratagraph.memory.imports.progress import ImportSummary
-from stratagraph.memory.imports.trace_files import MAX_LINE
 from stratagraph.memory.imports.traces import import_traces
 from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.keys.directory import Directory

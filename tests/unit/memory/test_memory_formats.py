@@ -6,6 +6,7 @@ import copy
 import gzip
 import json
 import random
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from stratagraph.memory.imports.fields import Reading
+from stratagraph.memory.imports.lines import MAX_LINE
 from stratagraph.memory.imports.memories.documents import FileRows, Notes, find_sources
 from stratagraph.memory.imports.memories.form import Happening, Named, RefusedMemory, Statement, Thing
 from stratagraph.memory.imports.memories.known import FORMATS, format_of
@@ -287,6 +289,19 @@ def test_times_without_an_offset_are_those_of_the_zone_or_are_refused(tmp_path: 
     (sings,) = read(path, "Europe/Berlin")[0]
     assert isinstance(sings, Statement)
     assert sings.at == datetime(2025, 7, 1, 10, tzinfo=UTC)
+
+
+def test_a_line_that_is_too_long_is_refused_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    long = json.dumps({"id": "1", "memory": "x" * MAX_LINE, "user_id": "u"})
+    path.write_text(long + "\n" + json.dumps({"id": "2", "memory": "sings", "user_id": "u"}) + "\n" + long)
+    tracemalloc.start()
+    found, _ = read(path)
+    _, held = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 3 * MAX_LINE
+    assert [one.place for one in found if isinstance(one, RefusedMemory)] == ["line 1", "line 3"]
+    assert [one.value for one in found if isinstance(one, Statement)] == ["sings"]
 
 
 def fields_counted(change: Callable[[dict[str, Any]], None], tmp_path: Path) -> dict[str, int]:

@@ -68,6 +68,11 @@ class Fields:
         self._taken.update(names)
         return next((self._values[name] for name in names if self._values.get(name) is not None), None)
 
+    def first(self, *names: str) -> Any:
+        """Return the first of these fields that has a value, or None. The others do not count as read."""
+        name = next((name for name in names if self._values.get(name) is not None), None)
+        return None if name is None else self.take(name)
+
     def skip(self, reason: str, *names: str) -> None:
         """Count the fields that are present as left out for `reason`."""
         if self.take(*names) is not None:
@@ -107,14 +112,14 @@ class Fields:
 
     def text(self, *names: str) -> str | None:
         """Return a string field; None if it is absent. Raises InvalidInput for another value."""
-        value = self.take(*names)
+        value = self.first(*names)
         if value is not None and not isinstance(value, str):
             raise InvalidInput(f"{self._named(names)}: must be a string, not {json_type(value)}")
         return value
 
     def id(self, *names: str) -> str | None:
         """Return an id, which is a string or a whole number; None if it is absent or blank."""
-        value = self.take(*names)
+        value = self.first(*names)
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
         if isinstance(value, bool) or not isinstance(value, str | int):
@@ -130,7 +135,7 @@ class Fields:
 
     def list(self, *names: str) -> Sequence[Any]:
         """Return a list field; empty if it is absent. Raises InvalidInput for another value."""
-        value = self.take(*names)
+        value = self.first(*names)
         if value is None:
             return ()
         if not isinstance(value, list):
@@ -144,12 +149,12 @@ class Fields:
 
     def object(self, *names: str) -> Fields | None:
         """Return an object field; None if it is absent. Raises InvalidInput for another value."""
-        value = self.take(*names)
+        value = self.first(*names)
         return None if value is None else self._reading.object(value, self._named(names))
 
     def time(self, *names: str) -> datetime | None:
         """Return a time: RFC 3339, or a number since 1970. Raises InvalidInput for a malformed one."""
-        value = self.take(*names)
+        value = self.first(*names)
         return None if value is None else read_time(value, self._named(names), self._reading.zone)
 
 

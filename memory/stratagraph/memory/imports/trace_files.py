@@ -6,32 +6,24 @@ file whose lines belong together, or that is one JSON value, is held as a whole.
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import orjson
 
 from stratagraph.memory.imports.formats.format import Format
 from stratagraph.memory.imports.formats.known import format_of, nearest
+from stratagraph.memory.imports.lines import MAX_LINE, Line, numbered_lines, opened
 from stratagraph.store.model.errors import InvalidInput
 
-MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
 MAX_FILE = 256 * 2**20  # bytes, uncompressed, of a file that is read as a whole
 ENDINGS = (".json", ".jsonl", ".ndjson", ".traj")  # of the files that are read in a directory, also with .gz
 SHOWN = 20  # lines by which a format whose document is a whole file is recognised
 KEPT = 100  # lines of no known format that are listed; further ones are counted
-_BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
-_CHUNK = 1 << 20  # bytes read at once
-
-_Line = tuple[int, bytes | None]  # its number, and None for one that is too long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +79,8 @@ def read_documents(path: Path) -> Iterator[Document | RefusedDocument]:
 
     A file of which nothing fits a known format yields one refusal. Raises InvalidInput if it cannot be read.
     """
-    with _opened(path) as file:
-        lines = _numbered(file)
+    with opened(path) as file:
+        lines = numbered_lines(file)
         beginning = list(islice(lines, SHOWN))
         if not beginning:
             return
@@ -119,30 +111,6 @@ def read_documents(path: Path) -> Iterator[Document | RefusedDocument]:
             yield from _only_known(_each(values), shown)
 
 
-def _numbered(file: IO[bytes]) -> Iterator[_Line]:
-    """Yield the lines that are not empty with their numbers, and None for one of more than MAX_LINE bytes."""
-    for number, line in enumerate(_lines(file), 1):
-        if line is None:
-            yield number, None
-        elif content := _stripped(line):
-            yield number, content
-
-
-def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
-    while line := file.readline(MAX_LINE + 1):
-        if len(line) <= MAX_LINE or line.endswith(b"\n"):
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = file.readline(_CHUNK)  # the rest of the line is dropped
-        yield None
-
-
-def _stripped(line: bytes) -> bytes:
-    """Return a line without white space and without the byte order mark that editors put at the start of a file."""
-    return line.strip().removeprefix(_BOM).strip()
-
-
 def _value(line: bytes | None) -> Any:
     """Return the JSON value of a line, or why it is refused."""
     if line is None:
@@ -153,9 +121,9 @@ def _value(line: bytes | None) -> Any:
         return RefusedDocument(place="", reason=f"is not JSON ({error}); every line must be one JSON object")
 
 
-def _held(lines: Iterable[_Line]) -> list[_Line]:
+def _held(lines: Iterable[Line]) -> list[Line]:
     """Return the lines of a file up to MAX_FILE bytes."""
-    held: list[_Line] = []
+    held: list[Line] = []
     size = 0
     for number, line in lines:
         held.append((number, line))
@@ -165,7 +133,7 @@ def _held(lines: Iterable[_Line]) -> list[_Line]:
     return held
 
 
-def _joined(lines: Sequence[_Line]) -> Any:
+def _joined(lines: Sequence[Line]) -> Any:
     """Return the JSON value that lines are together, such as an indented document, or why they are none."""
     if any(line is None for _, line in lines) or sum(len(line or b"") for _, line in lines) > MAX_FILE:
         return RefusedDocument(place="", reason=f"is larger than {MAX_FILE} bytes; write one conversation on each line")
@@ -175,7 +143,7 @@ def _joined(lines: Sequence[_Line]) -> Any:
         return RefusedDocument(place="", reason=f"is neither JSON nor JSON Lines ({error})")
 
 
-def _in_sequence(lines: Sequence[_Line]) -> list[Any]:
+def _in_sequence(lines: Sequence[Line]) -> list[Any]:
     """Return the JSON values that follow one another in lines, such as indented ones; none if they are something else.
 
     Exporters of spans print them so.
@@ -222,7 +190,7 @@ def _one_value(place: str, value: Any) -> Iterator[Document | RefusedDocument]:
         yield RefusedDocument(place=place, reason=nearest(value, [value]))
 
 
-def _whole_file(format_: Format, lines: Iterable[_Line]) -> Iterator[Document | RefusedDocument]:
+def _whole_file(format_: Format, lines: Iterable[Line]) -> Iterator[Document | RefusedDocument]:
     """Yield the one document of a file whose lines belong together. A last line that is cut off is left out."""
     values: list[Any] = []
     size = 0
@@ -280,18 +248,3 @@ def _only_known(found: Iterable[Document | RefusedDocument], shown: list[Any]) -
         return
     reason = nearest(shown[0], shown) if shown else refused[0].reason
     yield RefusedDocument(place="", reason=f"{reason} (none of its {count} lines or items is read)")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open the file, uncompressed. Raises InvalidInput if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            if file.peek(len(_GZIP)).startswith(_GZIP):
-                with gzip.open(file) as unpacked:
-                    yield cast(IO[bytes], unpacked)
-            else:
-                yield file
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(f"file: {path} cannot be read: {reason}", path=["file"]) from error

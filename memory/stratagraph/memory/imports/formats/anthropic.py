@@ -171,7 +171,7 @@ def _without_opaque(value: Any) -> Any:
 
 ANTHROPIC = Format(
     name="Anthropic messages",
-    documented="Messages API of 2023-06-01, anthropic-sdk-python of 2026-11 with its beta blocks",
+    documented="Messages API of 2023-06-01, anthropic-sdk-python 0.111 with its beta blocks",
     difference=difference,
     read=read,
 )

@@ -9,13 +9,13 @@ from typing import Any
 
 from stratagraph.memory.imports.conversation import Attachment, Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
+from stratagraph.memory.imports.formats.contents import read_content
 from stratagraph.memory.imports.formats.envelope import read_outcome
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
 from stratagraph.memory.imports.formats.parts import (
     PROMPTS,
     REASONING,
     read_arguments,
-    read_content,
     read_failure,
     result_text,
 )

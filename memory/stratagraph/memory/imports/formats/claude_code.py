@@ -14,8 +14,9 @@ from typing import Any
 
 from stratagraph.memory.imports.conversation import Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
+from stratagraph.memory.imports.formats.contents import read_content
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
-from stratagraph.memory.imports.formats.parts import read_arguments, read_content, read_failure, storable
+from stratagraph.memory.imports.formats.parts import read_arguments, read_failure, storable
 from stratagraph.memory.imports.formats.sessions import (
     BY_PROGRAM,
     COPIES,

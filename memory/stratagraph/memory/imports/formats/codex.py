@@ -14,6 +14,7 @@ from typing import Any
 
 from stratagraph.memory.imports.conversation import ROLES, Attachment, Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
+from stratagraph.memory.imports.formats.contents import read_content
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
 from stratagraph.memory.imports.formats.parts import (
     INSTRUCTING,
@@ -22,7 +23,6 @@ from stratagraph.memory.imports.formats.parts import (
     decoded,
     json_or_text,
     read_arguments,
-    read_content,
     read_failure,
     result_text,
     storable,

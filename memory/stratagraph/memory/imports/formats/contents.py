@@ -7,7 +7,7 @@ from typing import Any
 
 from stratagraph.memory.imports.conversation import Attachment
 from stratagraph.memory.imports.fields import Fields, Reading
-from stratagraph.memory.imports.formats.parts import OTHER_PARTS, REASONING, read_attachment, result_text
+from stratagraph.memory.imports.formats.parts import OTHER_PARTS, REASONING, read_attachment, result_text, storable
 from stratagraph.memory.imports.formats.transcript import Message, Transcript
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
@@ -35,6 +35,13 @@ def read_parts(reading: Reading, content: Any, path: str, message: Message, read
                     _read_part(fields, message)
         elif part is not None:
             raise InvalidInput(f"{where}: must be a text or an object, not {json_type(part)}")
+
+
+def read_content(value: Any, path: str, reading: Reading) -> tuple[str, tuple[Attachment, ...]]:
+    """Return the text of a content and its other parts, as `read_parts` adds them to a message."""
+    message = Message(Transcript(), "", None, None)
+    read_parts(reading, value, path, message)
+    return storable(message.text), message.attachments
 
 
 def read_result(

@@ -71,7 +71,7 @@ def read_identity(fields: Fields) -> str | None:
 
 
 def _user(fields: Fields) -> str | None:
-    value = fields.take(*USER_FIELDS)
+    value = fields.first(*USER_FIELDS)
     if isinstance(value, dict):
         with fields.reading.object(value, fields.path("user")) as user:
             return user.id("id", "user_id", "name")

@@ -181,7 +181,7 @@ def _attachment(part: Fields) -> Attachment | None:
 
 GEMINI = Format(
     name="Gemini contents",
-    documented="Gemini API v1beta (generateContent), python-genai of 2026-11",
+    documented="Gemini API v1beta (generateContent), types of python-genai",
     difference=difference,
     read=read,
 )

@@ -244,7 +244,7 @@ def _read_raw_calls(more: Fields, message: Message) -> bool:
 
 LANGCHAIN = Format(
     name="LangChain messages",
-    documented="langchain-core 1.x and langgraph 1.x of 2026-11",
+    documented="messages of langchain-core at 005adc3, states and checkpoints of LangGraph",
     difference=difference,
     read=read,
 )

@@ -11,6 +11,7 @@ import orjson
 
 from stratagraph.memory.imports.conversation import ROLES, Attachment, Called, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields
+from stratagraph.memory.imports.formats.contents import read_content
 from stratagraph.memory.imports.formats.parts import (
     INSTRUCTING,
     OTHER_PARTS,
@@ -18,7 +19,6 @@ from stratagraph.memory.imports.formats.parts import (
     REASONING,
     decoded,
     read_arguments,
-    read_content,
     read_failure,
     result_text,
     storable,

@@ -1,4 +1,4 @@
-"""Reading what messages of several formats share: their content, inline data, flags of failure, and arguments."""
+"""Reading what messages of several formats share: attached files, flags of failure, and arguments."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import orjson
 
 from stratagraph.memory.imports.conversation import Attachment
-from stratagraph.memory.imports.fields import Fields, Reading
-from stratagraph.store.model.error_values import json_type
+from stratagraph.memory.imports.fields import Fields
 from stratagraph.store.model.errors import InvalidInput
 
 PROMPTS = "system prompts (instructions, not experience)"
@@ -23,35 +22,6 @@ _DATA_URL = re.compile(r"data:(?P<media>[\w.+/-]*)(?:;[\w.=+-]+)*;base64,(?P<dat
 _ATTACHED = ("image", "audio", "video", "file", "document", "media", "text-plain", "input_image", "input_file")
 _FAILED = frozenset({"error", "failed", "failure", "errored", "exception", "timeout", "cancelled"})
 _SUCCEEDED = frozenset({"success", "ok", "succeeded", "completed", "complete", "done"})
-
-
-def read_content(value: Any, path: str, reading: Reading) -> tuple[str, tuple[Attachment, ...]]:
-    """Return the text of a message's content and its other parts; the content is a string, or parts, or one part.
-
-    Reasoning is counted as left out; a part of an unknown type without text is counted too.
-    """
-    if value is None:
-        return "", ()
-    texts: list[str] = []
-    attachments: list[Attachment] = []
-    for place, part in enumerate(value if isinstance(value, list) else [value]):
-        if isinstance(part, str):
-            texts.append(part)
-            continue
-        if not isinstance(part, dict):
-            raise InvalidInput(f"{path}.{place}: must be a text or an object, not {json_type(part)}")
-        with reading.object(part, f"{path}.{place}") as fields:
-            kind = fields.take("type")
-            if kind in ("reasoning", "thinking", "redacted_thinking", "thought"):
-                fields.skip(REASONING, "text", "thinking", "reasoning", "summary", "data", "content", "signature")
-            elif (attachment := read_attachment(fields)) is not None:
-                attachments.append(attachment)
-            elif (text := fields.take("text", "refusal", "transcript")) is not None and isinstance(text, str):
-                texts.append(text)
-                fields.take("citations", "annotations")
-            else:
-                reading.skipped[OTHER_PARTS] += 1
-    return storable("\n".join(texts)), tuple(attachments)
 
 
 def read_attachment(fields: Fields) -> Attachment | None:

@@ -223,7 +223,7 @@ def _previous(response: dict[str, Any]) -> str | None:
 
 RESPONSES = Format(
     name="OpenAI Responses",
-    documented="Responses API, openai-python of 2026-11",
+    documented="Responses API, types of openai-python at 150c955",
     difference=difference,
     read=read,
 )

@@ -171,7 +171,7 @@ def _value(text: str) -> Any:
 
 SHAREGPT = Format(
     name="ShareGPT",
-    documented="LLaMA-Factory and FastChat of 2026-11, Hermes function calling",
+    documented="LLaMA-Factory at 015ff25, Hermes function calling",
     difference=difference,
     read=read,
 )

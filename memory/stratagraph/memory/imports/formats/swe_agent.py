@@ -15,9 +15,10 @@ from typing import Any
 
 from stratagraph.memory.imports.conversation import Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Fields, Reading
+from stratagraph.memory.imports.formats.contents import read_content
 from stratagraph.memory.imports.formats.envelope import read_outcome
 from stratagraph.memory.imports.formats.format import Difference, Format, first_difference
-from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, REASONING, read_arguments, read_content
+from stratagraph.memory.imports.formats.parts import INSTRUCTING, PROMPTS, REASONING, read_arguments
 from stratagraph.memory.imports.formats.sessions import COPIES, report_version, tag
 
 SHELL = "bash"

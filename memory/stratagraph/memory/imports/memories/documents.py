@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import orjson
 
+from stratagraph.memory.imports.lines import BOM, MAX_LINE, numbered_lines, opened
 from stratagraph.memory.imports.memories.form import RefusedMemory
 from stratagraph.memory.imports.memories.format import SHOWN, Row
 from stratagraph.store.model.errors import InvalidInput
 
-MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
 MAX_VALUE = 64 * 2**20  # bytes, uncompressed, of a file that is one JSON value
 ENDINGS = (".json", ".jsonl", ".ndjson", ".af")  # of the files that are read in a directory, also with .gz
 NOTE_ENDINGS = (".md", ".markdown")
-_BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
-_CHUNK = 1 << 20  # bytes read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +27,11 @@ class Notes:
     folder: Path
     files: tuple[Path, ...]
     others: tuple[Path, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the folder, by which its notes are told from those of another one."""
+        return self.folder.resolve().name
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
@@ -79,13 +78,14 @@ class FileRows:
         self._path = path
         self._value: Any = None
         with opened(path) as file:
-            first = [_is_object(line) for _, line in islice(_lines(file), SHOWN)]
+            first = [_is_object(line) for _, line in islice(numbered_lines(file), SHOWN)]
         self._is_lines = first[:1] == [True] and len(first) > 1
         if not self._is_lines:
             try:
                 self._value = self._whole()
             except orjson.JSONDecodeError as error:
-                if not any(first):
+                # An indented value that is cut off has objects on some of its lines, too.
+                if not first or sum(first) * 2 < len(first):
                     raise InvalidInput(f"file: {path} is neither JSON nor JSON Lines ({error})") from error
                 self._is_lines = True
 
@@ -98,7 +98,7 @@ class FileRows:
                 yield Row("", self._value)
             return
         with opened(self._path) as file:
-            for number, line in _lines(file):
+            for number, line in numbered_lines(file):
                 if line is None:
                     yield RefusedMemory(place=f"line {number}", reason=f"is longer than {MAX_LINE} bytes; split it")
                     continue
@@ -118,20 +118,7 @@ class FileRows:
             raise InvalidInput(
                 f"file: {self._path} is one JSON value of more than {MAX_VALUE} bytes; write one memory on each line"
             )
-        return orjson.loads(content.removeprefix(_BOM))
-
-
-def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the lines that are not empty with their numbers, and None for one of more than MAX_LINE bytes."""
-    number = 0
-    while line := file.readline(MAX_LINE + 1):
-        number += 1
-        if len(line) > MAX_LINE and not line.endswith(b"\n"):
-            while line and not line.endswith(b"\n"):
-                line = file.readline(_CHUNK)  # the rest of the line is dropped
-            yield number, None
-        elif content := line.strip().removeprefix(_BOM).strip():
-            yield number, content
+        return orjson.loads(content.removeprefix(BOM))
 
 
 def _is_object(line: bytes | None) -> bool:
@@ -139,18 +126,3 @@ def _is_object(line: bytes | None) -> bool:
         return line is None or isinstance(orjson.loads(line), dict)  # one that is too long is refused when it is read
     except orjson.JSONDecodeError:
         return False
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, uncompressed. Raises InvalidInput if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            if file.peek(len(_GZIP)).startswith(_GZIP):
-                with gzip.open(file) as unpacked:
-                    yield cast(IO[bytes], unpacked)
-            else:
-                yield file
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(f"file: {path} cannot be read: {reason}", path=["file"]) from error

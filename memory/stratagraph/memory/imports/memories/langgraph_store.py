@@ -155,9 +155,7 @@ def _content(fields: Fields, value: Mapping[str, Any], told: _Told, tags: Sequen
         if one in (None, "", [], {}) or not name.strip():
             continue
         fields.take(name)
-        many = one if isinstance(one, list) and not any(isinstance(part, dict | list) for part in one) else [one]
-        for number, part in enumerate(part for part in many if part not in (None, "")):
-            yield told.statement(f"{name}:{number}" if len(many) > 1 else name, name, part, tags)
+        yield told.statement(name, name, one, tags)
 
 
 def _namespace(fields: Fields) -> list[str]:

@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stratagraph.memory.imports.fields import Reading
-from stratagraph.memory.imports.memories.documents import MAX_LINE, Notes, opened
+from stratagraph.memory.imports.lines import MAX_LINE, opened
+from stratagraph.memory.imports.memories.documents import Notes
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement, Thing
 from stratagraph.memory.imports.memories.format import Found, located
 from stratagraph.memory.imports.memories.front_matter import split_front_matter, time_of
@@ -29,7 +30,7 @@ MAX_NAME = 2_000  # characters of a note's title
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """A note as others link to it. `key` is its path in the folder without the ending."""
+    """A note as others link to it. `key` is its path in the folder without the ending, from which its id is made."""
 
     key: str
     named: Named
@@ -113,7 +114,7 @@ def _note(file: Path, notes: Notes, fields: dict[str, Any], body: str) -> _Note:
     named = Named(
         name=name[:MAX_NAME],
         type=type_.strip()[:64] if isinstance(type_, str) and type_.strip() else "Note",
-        id=key,
+        id=f"{notes.name}/{key}",  # so that notes of two folders stay apart
         aliases=tuple(one for one in dict.fromkeys(aliases) if one.strip() and one != name)[:32],
     )
     return _Note(key, named)
@@ -139,7 +140,7 @@ def _memories(
     )
     at = _time(fields, _CREATED, reading) or _day(note.key)
     shared: dict[str, Any] = {"at": at, "changed_at": _time(fields, _CHANGED, reading)}
-    yield Thing(id=f"note:{note.key}", named=note.named, tags=tags, **shared)
+    yield Thing(id=f"note:{note.named.id}", named=note.named, tags=tags, **shared)
     yield from _properties(note, fields, links, reading, tags, shared)
     seen: Counter[str] = Counter()
 
@@ -152,7 +153,7 @@ def _memories(
         heading = " > ".join(section.path)
         text = f"{heading}: {section.text}" if heading else section.text
         yield Statement(
-            id=numbered(f"section:{note.key}:{heading}"),
+            id=numbered(f"section:{note.named.id}:{heading}"),
             subject=note.named,
             predicate="note",
             value=text,
@@ -163,7 +164,7 @@ def _memories(
         )
     for observation in parts.observations:
         yield Statement(
-            id=f"observation:{note.key}:{observation.category}:{observation.text}",
+            id=f"observation:{note.named.id}:{observation.category}:{observation.text}",
             subject=note.named,
             predicate=observation.category,
             value=observation.text,
@@ -177,7 +178,7 @@ def _memories(
             continue
         predicate = link.relation or "links_to"
         yield Statement(
-            id=f"link:{note.key}:{predicate}:{target.id or target.name}",
+            id=f"link:{note.named.id}:{predicate}:{target.id or target.name}",
             subject=note.named,
             predicate=predicate,
             value=target,
@@ -221,7 +222,7 @@ def _properties(
             if not isinstance(plain, str | int | float | bool):
                 plain = str(plain)
             yield Statement(
-                id=f"property:{note.key}:{name}:{number}",
+                id=f"property:{note.named.id}:{name}:{number}",
                 subject=note.named,
                 predicate=name,
                 value=links.find(Link(target=target), note.key) if target is not None else plain,

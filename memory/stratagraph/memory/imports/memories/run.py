@@ -123,7 +123,7 @@ class _Run:
 
     async def add_file(self, file: Path | Notes) -> None:
         """Store the memories of a file or of a folder of notes."""
-        name = file.folder.name if isinstance(file, Notes) else file.name
+        name = file.name
         try:
             if isinstance(file, Notes):
                 if self.wanted.named not in (None, NOTES):

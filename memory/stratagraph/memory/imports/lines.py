@@ -1,0 +1,58 @@
+"""Lines of the files that imports read, which may be compressed with gzip; no more than one is held."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from stratagraph.store.model.errors import InvalidInput
+
+MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
+BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_CHUNK = 1 << 20  # bytes read at once
+
+Line = tuple[int, bytes | None]  # its number, and None for one that is too long
+
+
+def numbered_lines(file: IO[bytes]) -> Iterator[Line]:
+    """Yield the lines that are not empty with their numbers, and None for one of more than MAX_LINE bytes."""
+    for number, line in enumerate(_lines(file), 1):
+        if line is None:
+            yield number, None
+        elif content := _stripped(line):
+            yield number, content
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
+    while line := file.readline(MAX_LINE + 1):
+        if len(line) <= MAX_LINE or line.endswith(b"\n"):
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = file.readline(_CHUNK)  # the rest of the line is dropped
+        yield None
+
+
+def _stripped(line: bytes) -> bytes:
+    """Return a line without white space and without the byte order mark that editors put at the start of a file."""
+    return line.strip().removeprefix(BOM).strip()
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open the file, uncompressed. Raises InvalidInput if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            if file.peek(len(_GZIP)).startswith(_GZIP):
+                with gzip.open(file) as unpacked:
+                    yield cast(IO[bytes], unpacked)
+            else:
+                yield file
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"file: {path} cannot be read: {reason}", path=["file"]) from error
