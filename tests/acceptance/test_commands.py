@@ -75,7 +75,7 @@ async def test_errors_are_printed_to_standard_error_with_advice(tmp_path: Path) 
     env = environment(data_dir=str(tmp_path / "data"))
     cases = [
         (["import", "git", str(tmp_path)], env, "not a git repository"),
-        (["import", "traces", str(tmp_path / "none.jsonl")], env, "cannot be read"),
+        (["import", "traces", str(tmp_path / "none.jsonl")], env, "there is no such file"),
         (["ask", "x", "--limit", "500"], env, "between 1 and 100"),
         (["ask", "x", "--type", "gossip"], env, "is none of"),
         (["token", "create", "x", "--access", "root"], env, "is none of"),

@@ -125,7 +125,10 @@ async def test_the_command_lists_lines_that_it_refuses_and_exits_with_1(database
     env = settings_of(database_url, tmp_path)
     status, out, err = await run_command("import", "traces", str(file), env=env)
     assert status == 1
-    assert "not imported: line 2: has no list `messages`" in " ".join(err.split())
+    assert (
+        "not imported: line 2: fits no known format; the nearest is chat completions, but it has no list `messages`"
+        in " ".join(err.split())
+    )
     assert "1; 0 had been imported before" in " ".join(out.split())
     assert "Traceback" not in err
 
