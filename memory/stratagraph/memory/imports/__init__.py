@@ -1,1 +1,1 @@
-"""Imports of past events: the history of a git repository, and recorded conversations of agents."""
+"""Imports of what happened elsewhere: git histories, recorded conversations, and memories of other systems."""

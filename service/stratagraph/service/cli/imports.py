@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
-    help="Import a git history, agent conversations, or memories of other systems. After an interruption, run the same"
-    " command again: it stores no record twice. What was erased is not imported again. Imported records have a"
-    " half-life of 30 days and are never pruned; the options change both."
+    help="Import a git history, agent conversations, memories of other systems, or the export of another Stratagraph."
+    " After an interruption, run the same command again: it stores no record twice. What was erased is not imported"
+    " again. Imported records have a half-life of 30 days and are never pruned, which options change; those of an"
+    " export are as they were."
     "\n\nExample: stratagraph import git . --scope project:x",
     no_args_is_help=True,
 )
