@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -191,3 +192,14 @@ async def test_flags_say_whether_a_call_failed_and_its_text_only_without_them(
     assert call.payload is not None
     (event,) = call.payload["timeline"]
     assert (event["event_kind"] == "tool_error") is failed
+
+
+async def test_a_file_whose_name_is_no_utf_8_is_refused_by_its_name_with_escapes(
+    memory: Memory, tmp_path: Path
+) -> None:
+    written(tmp_path, {"messages": [{"role": "user", "content": "hello"}]})
+    (tmp_path / os.fsdecode(b"bad\xfe.json")).write_text("{}")
+    summary = await import_traces(memory.capture, memory.trust, tmp_path)
+    assert summary.captured == 1
+    (refused,) = summary.refused
+    assert "bad\\xfe.json" in refused.item
