@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stratagraph.memory.imports.fields import Reading
-from stratagraph.memory.imports.lines import MAX_LINE, opened
+from stratagraph.memory.imports.lines import MAX_LINE, opened, printable
 from stratagraph.memory.imports.memories.documents import Notes
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement, Thing
 from stratagraph.memory.imports.memories.format import Found, located
@@ -45,7 +45,7 @@ def read_notes(notes: Notes, reading: Reading) -> Iterator[Found]:
     others = {file.name.casefold(): file for file in reversed(notes.others)}
     others |= {file.relative_to(notes.folder).as_posix().casefold(): file for file in notes.others}
     for file in notes.files:
-        place = file.relative_to(notes.folder).as_posix()
+        place = printable(file.relative_to(notes.folder))
         try:
             fields, body = _text(file)
             memories = _memories(_note(file, notes, fields, body), fields, body, links, others, reading)
@@ -103,7 +103,7 @@ def _text(file: Path) -> tuple[dict[str, Any], str]:
 
 
 def _note(file: Path, notes: Notes, fields: dict[str, Any], body: str) -> _Note:
-    key = re.sub(r"\.(md|markdown)(\.gz)?$", "", file.relative_to(notes.folder).as_posix(), flags=re.IGNORECASE)
+    key = re.sub(r"\.(md|markdown)(\.gz)?$", "", printable(file.relative_to(notes.folder)), flags=re.IGNORECASE)
     title = fields.get("title")
     stem = PurePosixPath(key).name
     heading = re.search(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", body, re.MULTILINE)

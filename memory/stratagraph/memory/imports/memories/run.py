@@ -21,6 +21,7 @@ from uuid import UUID
 from stratagraph.memory.capture.request import CaptureRequest, ImportedItem, Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.imports.fields import Reading
+from stratagraph.memory.imports.lines import printable
 from stratagraph.memory.imports.memories.documents import FileRows, Notes, find_sources
 from stratagraph.memory.imports.memories.form import Happening, Named, RefusedMemory, Remembered, Statement
 from stratagraph.memory.imports.memories.format import Found
@@ -81,7 +82,7 @@ async def import_memories(
     path that does not exist.
     """
     files = find_sources(wanted.paths)
-    summary = MemorySummary(source=", ".join(path.name for path in wanted.paths), dry_run=wanted.dry_run)
+    summary = MemorySummary(source=", ".join(printable(path.name) for path in wanted.paths), dry_run=wanted.dry_run)
     run = _Run(capture, records, artifacts, trust, wanted, summary, advance)
     for file in files:
         await run.add_file(file)
@@ -123,7 +124,7 @@ class _Run:
 
     async def add_file(self, file: Path | Notes) -> None:
         """Store the memories of a file or of a folder of notes."""
-        name = file.name
+        name = printable(file.name)
         try:
             if isinstance(file, Notes):
                 if self.wanted.named not in (None, NOTES):
