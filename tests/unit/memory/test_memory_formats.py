@@ -346,7 +346,7 @@ def test_fields_in_the_text_of_a_note_are_statements_and_code_is_text(tmp_path: 
 @pytest.mark.parametrize(
     ("begins", "problem"),
     [
-        ("---\ntitle: Boat: the red one\ntags: [a\n---\n", "is no YAML: "),
+        ("---\nboat: 1\ntitle: Boat: the red one\n---\n", "is no YAML: mapping values are not allowed here (line 3)"),
         ("---\ncreated: 2025-13-45\n---\n", "is no YAML: month must be in 1..12"),
         ("+++\ntitle = Boat\n+++\n", "is no TOML: "),
         (f"---\ntitle: {'x' * 70_000}\n---\n", "has 70007 characters"),
@@ -359,7 +359,7 @@ def test_a_note_whose_front_matter_is_broken_is_read_without_it(begins: str, pro
     told = {(one.subject.name, one.predicate) for one in statements(found).values()}
     assert told == {("Boat", "note"), ("Boat", "rig"), ("Boat", "links_to")}
     ((unread, times),) = reading.unread.items()
-    assert unread.startswith(f"front matter of Boat.md, which {problem}")
+    assert unread.startswith(f"front matter (Boat.md: {problem}")
     assert times == 1
     path.write_text(begins)  # there is nothing else
     (refused,) = read(path)[0]

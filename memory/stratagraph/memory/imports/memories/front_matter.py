@@ -33,10 +33,16 @@ def split_front_matter(text: str) -> NoteText:
     try:
         values = yaml.safe_load(block) if mark == "---" else tomllib.loads(block)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        said = " ".join(str(error).split())[:200]
-        return NoteText({}, body, f"is no {'YAML' if mark == '---' else 'TOML'}: {said}")
+        return NoteText({}, body, f"is no {'YAML' if mark == '---' else 'TOML'}: {_said(error)}")
     if values is None:
         return NoteText({}, body)
     if not isinstance(values, dict):
         return NoteText({}, text)  # a rule at the beginning of a note
     return NoteText({str(name): value for name, value in values.items()}, body)
+
+
+def _said(error: Exception) -> str:
+    """Return what a parser says of a block, with the line of the note where it can tell that."""
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    said = f"{problem} (line {mark.line + 2})" if problem and mark is not None else str(error)
+    return " ".join(said.split())[:200]

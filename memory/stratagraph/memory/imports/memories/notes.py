@@ -55,7 +55,7 @@ def read_notes(notes: Notes, reading: Reading) -> Iterator[Found]:
             yield RefusedMemory(place=place, reason=error.message)
         else:
             if text.problem is not None:
-                reading.unread[f"front matter of {place}, which {text.problem}"] += 1
+                reading.unread[f"front matter ({place}: {text.problem})"] += 1
             yield from found
 
 
