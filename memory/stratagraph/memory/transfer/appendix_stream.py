@@ -19,6 +19,7 @@ from stratagraph.memory.transfer.chunks import Chunk
 from stratagraph.memory.transfer.plain_records import plain_entries, plain_records, plain_relations
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.exported import AuditLine, RelationLine
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.rfc import to_appendix
@@ -27,7 +28,7 @@ from stratagraph.store.records.reading import Reader
 from stratagraph.store.transfer.exporting import FIRST, KEYS, PAGE_RECORDS, ExportReader, Key, pages
 
 _FORMAT = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-_MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what malformed content raises
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, InvalidInput)  # raised by content
 T = TypeVar("T")
 
 
