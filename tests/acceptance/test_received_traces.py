@@ -251,6 +251,30 @@ async def test_hostile_bodies_are_refused_with_a_status_in_their_encoding(single
     assert await count(database_url, "received_span") == 0
 
 
+async def test_a_page_of_another_site_stores_nothing_in_single_user_mode(single: Service, database_url: str) -> None:
+    span = as_otlp(spans_of(RUN, conversation="berths")[0], TRACE)
+    body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+    page = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    typed = {"Content-Type": "application/json"}
+    async with httpx.AsyncClient(timeout=30) as http:
+        for headers, status in (
+            (page, 415),
+            ({}, 415),
+            (page | typed, 403),
+            ({"Origin": "http://evil.example"} | typed, 403),
+            ({"Sec-Fetch-Site": "same-site"} | typed, 403),
+        ):
+            answer = await http.post(f"{single.url}/v1/traces", content=body, headers=headers)
+            assert answer.status_code == status, headers
+        for query in ("scope=%00", "scop=project:a"):
+            answer = await http.post(f"{single.url}/v1/traces?{query}", content=body, headers=typed)
+            assert (answer.status_code, answer.json()["code"]) == (400, 3)
+        assert await count(database_url, "received_span") == 0
+        answer = await http.post(f"{single.url}/v1/traces", content=body, headers=typed)
+        assert answer.status_code == 200
+    assert await count(database_url, "received_span") == 1
+
+
 async def test_spans_that_cannot_be_read_are_rejected_and_the_others_stored(single: Service, database_url: str) -> None:
     good = [as_otlp(one, TRACE) for one in spans_of(RUN, conversation="berths")]
     attributes = [{"key": "gen_ai.input.messages", "value": {"stringValue": "7"}}]

@@ -454,7 +454,7 @@ def build_app(
                 graphql,
                 WebSocketRoute("/graphql", endpoint),
                 *artifact_routes(artifacts, authentication, admission),
-                trace_route(span_intake, authentication, admission),
+                trace_route(span_intake, authentication, admission, web.origins),
                 *export_routes(exports, authentication, admission, stopping, web.origins),
                 *schema_routes(),
                 Route("/graphiql", graphiql),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from datetime import timedelta
@@ -10,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fix_conversations import chat_file, threads
 from fix_jobs import resources_of
 from fix_memory import Memory, fresh_database, memory_of, trust_of
-from fix_spans import MadeSpan, as_chat, as_otlp, messages_of, runs, spans_of
+from fix_spans import MadeSpan, as_otlp, runs, spans_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +23,6 @@ from stratagraph.memory.imports.conversation import Called, Returned, Said, Step
 from stratagraph.memory.imports.formats.otel_spans import read_span
 from stratagraph.memory.imports.span_intake import FINISHED_S, QUIET_S, Receipt
 from stratagraph.memory.imports.traces import import_traces
-from stratagraph.memory.records.listing import RecordFilter
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -33,7 +32,6 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.key_rotation import Rotation
 
-_MADE = ("t", "at", "timestamp", "event")  # of a node, by the time or the store
 TRACE = "5b8efff798038103d269b633813fc60c"
 RUN: list[Step] = [
     Said(role="user", text="Is a berth free at Penhale?"),
@@ -59,33 +57,6 @@ async def run_job(memory: Memory, resources: Resources, *, after_s: float = QUIE
 
 async def waiting(memory: Memory) -> int:
     return int(await memory.value("SELECT count(*) AS n FROM received_span"))
-
-
-async def threads(memory: Memory, trust: Trust | None = None) -> dict[str, Any]:
-    """The events and tool graphs of the episodes, by thread, without ids and times."""
-    found: dict[str, Any] = {}
-    listed = await memory.lookup.records(
-        trust or memory.trust, RecordFilter(types=[MemoryType.EPISODIC]), first=100, after=None
-    )
-    for one in listed.records:
-        record = await memory.lookup.record(trust or memory.trust, one.id)
-        if record is not None and record.payload is not None and "thread_id" in record.payload:
-            events = [(event["event_kind"], event["summary"]) for event in record.payload["timeline"]]
-            nodes = [{k: v for k, v in node.items() if k not in _MADE} for node in record.payload.get("tool_graph", ())]
-            found[str(record.payload["thread_id"])] = (events, nodes)
-    return found
-
-
-def chat_file(path: Path, steps: Sequence[Step], *, id_: str) -> Path:
-    messages = []
-    for message in messages_of(steps):
-        (first, *_), chat = message, as_chat(message)
-        if isinstance(first, Returned) and first.failed:
-            chat["is_error"] = True
-        messages.append(chat)
-    file = path / "chat.jsonl"
-    file.write_text(json.dumps({"id": id_, "messages": messages}) + "\n")
-    return file
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from fix_spans import MadeSpan, as_otlp, runs, spans_of
@@ -13,12 +14,22 @@ from google.protobuf.json_format import ParseDict
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from starlette.datastructures import QueryParams
 
-from stratagraph.graphql.traces.bodies import MAX_UNPACKED_BYTES, Encoding, read_batch, unpacked
-from stratagraph.graphql.traces.protobuf_bounds import MAX_FIELDS, check_fields
-from stratagraph.memory.imports.conversation import Step
+from stratagraph.graphql.traces.bodies import (
+    MAX_UNPACKED_BYTES,
+    Encoding,
+    UnsupportedBody,
+    encoding_of,
+    read_batch,
+    unpacked,
+)
+from stratagraph.graphql.traces.endpoint import scope_of
+from stratagraph.graphql.traces.protobuf_bounds import GROUP_FIELDS, MAX_FIELDS, check_fields
+from stratagraph.memory.imports.conversation import Said, Step
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 
+RUN: list[Step] = [Said(role="user", text="Is a berth free?"), Said(role="assistant", text="Berth 3 is.")]
 TRACE = "5b8efff798038103d269b633813fc60c"
 
 
@@ -81,6 +92,65 @@ def test_the_fields_of_a_request_are_bounded_before_it_is_parsed() -> None:
     with pytest.raises(LimitExceeded):
         check_fields(body)
     check_fields(in_protobuf(request_of([])))
+
+
+def test_resources_and_scopes_are_bounded_before_they_are_made() -> None:
+    most = MAX_FIELDS // (GROUP_FIELDS + 1)
+    check_fields(b"\x0a\x00" * most)
+    for body in (b"\x0a\x00" * (most + 2), b"\x0a\x02\x12\x00" * most):
+        with pytest.raises(LimitExceeded):
+            check_fields(body)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("traceId", "zz" * 16),
+        ("traceId", "ab" * 15),
+        ("traceId", "ab" * 1_000_000),
+        ("spanId", "ab" * 9),
+        ("parentSpanId", "ab" * 3),
+        ("startTimeUnixNano", str(2**64 - 1)),
+        ("endTimeUnixNano", str(2**64 - 1)),
+    ],
+)
+def test_ids_and_times_that_are_none_are_rejected_and_other_spans_read(name: str, value: str) -> None:
+    request: Any = request_of(spans_of(RUN, conversation="x"))
+    spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    spans[0][name] = value
+    bodies = {Encoding.JSON: json.dumps(request).encode()}
+    if "zz" not in value:
+        bodies[Encoding.PROTOBUF] = in_protobuf(request)
+    for encoding, body in bodies.items():
+        batch = read_batch(body, encoding)
+        assert len(batch.spans) == len(spans) - 1
+        (reason,) = batch.refused
+        assert reason.startswith("resourceSpans.0.scopeSpans.0.spans.0")
+        assert len(reason) < 200
+
+
+def test_a_body_without_a_media_type_is_not_taken_for_protobuf() -> None:
+    for media in ("", "text/plain", "application/x-www-form-urlencoded"):
+        with pytest.raises(UnsupportedBody, match="use application/x-protobuf or application/json"):
+            encoding_of(media)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["scope=%00", f"scope={'x' * 300}", "scope=%ED%A0%80", "scop=project:a", "sensitivity=low", "scope=a&scope=b"],
+)
+def test_a_query_string_that_names_no_one_scope_is_refused(query: str) -> None:
+    parameters = QueryParams(query)
+    if "%ED" in query:
+        parameters = QueryParams([("scope", "\ud800")])
+    with pytest.raises(InvalidInput) as refused:
+        scope_of(parameters)
+    assert "scop" in refused.value.message or "parameter" in refused.value.message
+
+
+def test_a_query_string_names_a_scope_or_none() -> None:
+    assert scope_of(QueryParams("scope=project:a")) == "project:a"
+    assert scope_of(QueryParams("")) is None
 
 
 def _length(value: int) -> bytes:

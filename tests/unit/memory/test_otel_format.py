@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from hypothesis import strategies as st
 from stratagraph.memory.imports.conversation import Called, Conversation, Returned, Said, Step
 from stratagraph.memory.imports.fields import Reading
 from stratagraph.memory.imports.formats.otel import OTEL, OTEL_MESSAGES
-from stratagraph.memory.imports.formats.otel_spans import read_span
-from stratagraph.memory.imports.formats.otel_steps import conversations_of
+from stratagraph.memory.imports.formats.otel_spans import Span, read_span
+from stratagraph.memory.imports.formats.otel_steps import MAX_PARTS, conversations_of
+from stratagraph.memory.imports.trace_captures import captures_of
 from stratagraph.memory.imports.trace_files import Document, read_documents
 from stratagraph.store.model.errors import InvalidInput
 
@@ -278,3 +280,68 @@ def test_the_samples_are_read_whole() -> None:
     assert [one[0] for one in essence(run.steps)] == ["said", "called", "returned", "called", "returned", "said"]
     assert [step.failed for step in run.steps if isinstance(step, Returned)] == [True, None]
     assert run.user == "maren"
+
+
+def chat_span(number: int, messages: Sequence[Any], *, began: int) -> Span:
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(messages)}
+    at = datetime(2026, 2, 2, tzinfo=UTC) + timedelta(seconds=began)
+    return Span(trace=TRACE, id=f"{number:016x}", parent="1", began_at=at, attributes=attributes)
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), max_size=12))
+def test_a_history_extends_the_longest_one_that_it_continues(histories: list[list[str]]) -> None:
+    """Compared with a search of all histories."""
+    model: list[list[str]] = []
+    for history in histories:
+        for known in sorted(model, key=lambda one: -len(one)):
+            shared = min(len(known), len(history))
+            if known[:shared] == history[:shared]:
+                known.extend(history[shared:])
+                break
+        else:
+            model.append(list(history))
+    spans = [
+        chat_span(place, [said("user", text) for text in history], began=place)
+        for place, history in enumerate(histories)
+    ]
+    found = conversations_of(spans, lambda: Reading(zone=UTC))
+    assert [[step.text for step in one.steps if isinstance(step, Said)] for one in found] == model
+
+
+def test_the_work_grows_with_the_spans_and_not_with_their_square() -> None:
+    """Calls of a model that continue none, and calls of tools that wait: the lines that run for four times as many."""
+
+    def lines(count: int) -> int:
+        apart = [chat_span(place, [said("user", f"question {place}")], began=place) for place in range(count)]
+        calls = [{"type": "tool_call", "id": f"c{place}", "name": "tides", "arguments": {}} for place in range(count)]
+        results = [
+            {"role": "tool", "parts": [{"type": "tool_call_response", "id": f"c{place}", "response": "ok"}]}
+            for place in reversed(range(count))
+        ]
+        together = chat_span(count, [{"role": "assistant", "parts": calls}, *results], began=count)
+        run = 0
+
+        def trace(_frame: object, _event: str, _arg: object) -> Any:
+            nonlocal run
+            run += 1
+            return trace
+
+        sys.settrace(trace)
+        try:
+            for one in conversations_of([*apart, together], lambda: Reading(zone=UTC)):
+                captures_of(one)
+        finally:
+            sys.settrace(None)
+        return run
+
+    assert lines(400) < 6 * lines(100)
+
+
+def test_a_span_of_very_many_parts_is_refused() -> None:
+    parts = [{"type": "text", "content": "x"}] * (MAX_PARTS + 1)
+    with pytest.raises(InvalidInput, match="at most 10,000 parts"):
+        conversations_of([chat_span(1, [{"role": "user", "parts": parts}], began=0)], lambda: Reading(zone=UTC))

@@ -22,7 +22,11 @@ from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 
 MAX_UNPACKED_BYTES = 16 << 20  # of a body that was compressed
+TRACE_ID_BYTES = 16
+SPAN_ID_BYTES = 8
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = _EPOCH + timedelta(microseconds=2**63 // 1_000)
+_DIGITS = frozenset("0123456789abcdef")
 _WINDOW = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 
 
@@ -51,9 +55,8 @@ def encoding_of(content_type: str) -> Encoding:
     for encoding in Encoding:
         if media == encoding.value:
             return encoding
-    raise UnsupportedBody(
-        f"Content-Type: {shown(media)} is not accepted; use {Encoding.PROTOBUF.value} or {Encoding.JSON.value}."
-    )
+    given = f"{shown(media)} is not accepted" if media else "is missing"
+    raise UnsupportedBody(f"Content-Type: {given}; use {Encoding.PROTOBUF.value} or {Encoding.JSON.value}.")
 
 
 def unpacked(body: bytes, content_encoding: str) -> bytes:
@@ -89,7 +92,10 @@ def read_batch(body: bytes, encoding: Encoding) -> Batch:
     batch = Batch(spans=[], refused=[])
     for path, span in span_lists(value) if value else ():
         try:
-            batch.spans.append(read_span(span, path))
+            read = read_span(span, path)
+            _check_hexadecimal(read)
+            _check_times(read)
+            batch.spans.append(read)
         except InvalidInput as error:
             batch.refused.append(error.message)
     return batch
@@ -105,10 +111,12 @@ def _read_protobuf(body: bytes) -> Batch:
         ) from None
     batch = Batch(spans=[], refused=[])
     for path, span in _spans(request):
-        if not any(span.trace_id) or not any(span.span_id):
-            batch.refused.append(f"{path}: has no traceId or no spanId")
-            continue
-        batch.spans.append(_span(span, path))
+        try:
+            read = _span(span, path)
+            _check_times(read)
+            batch.spans.append(read)
+        except InvalidInput as error:
+            batch.refused.append(error.message)
     return batch
 
 
@@ -120,6 +128,14 @@ def _spans(request: ExportTraceServiceRequest) -> Iterator[tuple[str, ProtoSpan]
 
 
 def _span(span: ProtoSpan, path: str) -> Span:
+    """Return a span. Raises InvalidInput, with the path, for ids that are none."""
+    for name, id_, size in (("traceId", span.trace_id, TRACE_ID_BYTES), ("spanId", span.span_id, SPAN_ID_BYTES)):
+        if not any(id_):
+            raise InvalidInput(f"{path}.{name}: is missing; it must have {size} bytes")
+        if len(id_) != size:
+            raise InvalidInput(f"{path}.{name}: has {len(id_):,} bytes; it must have {size}")
+    if len(span.parent_span_id) not in (0, SPAN_ID_BYTES):
+        raise _bad_parent(path)
     code = span.status.code
     return Span(
         trace=span.trace_id.hex(),
@@ -138,12 +154,32 @@ def _span(span: ProtoSpan, path: str) -> Span:
     )
 
 
+def _check_hexadecimal(span: Span) -> None:
+    """Raise InvalidInput for ids that are not those of OTLP, in hexadecimal digits."""
+    for name, id_, size in (("traceId", span.trace, TRACE_ID_BYTES), ("spanId", span.id, SPAN_ID_BYTES)):
+        if not _is_hexadecimal(id_, size):
+            raise InvalidInput(f"{span.path}.{name}: must have {2 * size} hexadecimal digits")
+    if span.parent is not None and not _is_hexadecimal(span.parent, SPAN_ID_BYTES):
+        raise _bad_parent(span.path)
+
+
+def _is_hexadecimal(id_: str, size: int) -> bool:
+    return len(id_) == 2 * size and _DIGITS.issuperset(id_)
+
+
+def _bad_parent(path: str) -> InvalidInput:
+    return InvalidInput(f"{path}.parentSpanId: must be the id of a span, of {SPAN_ID_BYTES} bytes, or be left out")
+
+
+def _check_times(span: Span) -> None:
+    """Raise InvalidInput for a time beyond 2^63 nanoseconds, such as 2^64-1, which stands for none."""
+    for at in (span.began_at, span.ended_at, *(one.at for one in span.events)):
+        if at is not None and at > _LATEST:
+            raise InvalidInput(f"{span.path}: has a time after {_LATEST:%Y-%m-%d}; correct the clock of the agent")
+
+
 def _time(nanoseconds: int) -> datetime | None:
-    """Return an instant; None for none, and for one after the year 9999."""
-    try:
-        return _EPOCH + timedelta(microseconds=nanoseconds // 1_000) if nanoseconds else None
-    except OverflowError:
-        return None
+    return _EPOCH + timedelta(microseconds=nanoseconds // 1_000) if nanoseconds else None
 
 
 def _attributes(given: Sequence[KeyValue]) -> dict[str, Any]:

@@ -64,16 +64,32 @@ def refuse_other_sites(headers: Headers, origins: Collection[str]) -> None:
     `origins` are those that may call the API. Browsers name the site in Sec-Fetch-Site, and older ones in Origin. For
     what an image or a script asks for, they accept none of the API's media types by name.
     """
-    origin = headers.get("origin")
-    if origin is not None and origin in origins:
-        return
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        is_own = site.strip().lower() in _OWN_SITE
-    else:
-        is_own = origin is None and any(name in headers.get("accept", "").lower() for name in _API_TYPES)
-    if not is_own:
+    accepted = headers.get("accept", "").lower()
+    if not _is_own(headers, origins, unsaid=any(name in accepted for name in _API_TYPES)):
         raise Forbidden(
             "A GET request without a credential must come from the user and not from a page of another site: send"
             " `Accept: application/json`, or a POST request."
         )
+
+
+def refuse_other_pages(headers: Headers, origins: Collection[str]) -> None:
+    """Raise Forbidden for a POST request without a credential that a page of another site has caused.
+
+    `origins` are those that may call the API. With such a request, browsers always name the site or the origin.
+    """
+    if not _is_own(headers, origins, unsaid=True):
+        raise Forbidden(
+            "A request without a credential must not come from a page of another site: send it from a program, with an"
+            " API key, or from an origin in STRATAGRAPH_CORS_ORIGINS."
+        )
+
+
+def _is_own(headers: Headers, origins: Collection[str], *, unsaid: bool) -> bool:
+    """Return whether a request comes from the service's own site or the user; `unsaid` where it does not say."""
+    origin = headers.get("origin")
+    if origin is not None and origin in origins:
+        return True
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site.strip().lower() in _OWN_SITE
+    return origin is None and unsaid

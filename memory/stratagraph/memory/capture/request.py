@@ -232,6 +232,11 @@ def _check_size(request: CaptureRequest) -> None:
         )
 
 
+def check_scope(scope: str) -> None:
+    """Raise InvalidInput for a scope that no record can have."""
+    _check_label(scope, "scope")
+
+
 def _check_label(value: str | None, name: str, *, required: bool = False) -> None:
     if value is None:
         return

@@ -9,6 +9,7 @@ from datetime import timedelta
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import Retention
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType
+from stratagraph.store.model.errors import InvalidInput
 
 IMPORT_RETENTION = Retention(half_life_s=timedelta(days=30).total_seconds(), deletion_policy=DeletionPolicy.MANUAL_ONLY)
 
@@ -19,10 +20,14 @@ Advance = Callable[[int], None]  # called with the progress since the last call:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An item that was not imported, such as `line 3` or `commit 1a2b…`, and why."""
+    """An item that was not imported, such as `line 3` or `commit 1a2b…`, and why.
+
+    `reason` may quote the item, `code`, that of an error, does not.
+    """
 
     item: str
     reason: str
+    code: str = InvalidInput.code
 
 
 @dataclass(slots=True)
@@ -52,6 +57,10 @@ class ImportSummary:
     formats: dict[str, int] = field(default_factory=dict)
     unread: dict[str, int] = field(default_factory=dict)
     artifacts: int = 0
+
+    def refuse(self, item: str, reason: str, *, code: str = InvalidInput.code) -> None:
+        """List what is not imported."""
+        self.refused.append(Refused(item, reason, code))
 
     def add(self, answers: Iterable[Captured]) -> None:
         """Add the answers to captures to the counts."""

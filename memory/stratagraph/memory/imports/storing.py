@@ -72,7 +72,7 @@ async def store_items(
             if isinstance(error, IdempotencyMismatch):
                 raced.append(item)
             else:
-                summary.refused.append(Refused(item.name, _reason(error, position)))
+                summary.refused.append(Refused(item.name, _reason(error, position), error.code))
         else:
             summary.add(answers)
             _count_changes(left, len(answers), summary)

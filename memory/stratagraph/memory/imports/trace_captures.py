@@ -12,6 +12,7 @@ from typing import Any
 from stratagraph.memory.capture.request import MAX_CONTENT_BYTES
 from stratagraph.memory.imports.conversation import Attachment, Called, Conversation, Returned, Said
 from stratagraph.memory.imports.formats.parts import canonical, json_or_text, storable, tells_failure
+from stratagraph.memory.imports.open_calls import OpenCalls
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput
 
@@ -19,6 +20,7 @@ MIN_TRACED = 4  # characters of an argument that is searched for in earlier resu
 # Characters of the latest results in which arguments are searched for, more than a model has in view: in all results,
 # that took 17 s of processor time for a session of 19 MB with 2,000 calls.
 TRACED = 1 << 20
+SEARCHED = 1 << 32  # characters that are searched for arguments in one conversation, which takes some 6 s
 UNANSWERED = "results of tool calls (the calls are kept without one)"
 WAITING = "calls that wait for their results"
 
@@ -81,11 +83,7 @@ def captures_of(conversation: Conversation) -> TraceCaptures:
         if isinstance(step, Called):
             calls.add_call(step, at)
             continue
-        text = storable(step.text)
-        if len(text) > MAX_CONTENT_BYTES:
-            raise InvalidInput(
-                f"step {index + 1}: {len(text)} characters; at most {MAX_CONTENT_BYTES} bytes fit a capture"
-            )
+        text = _text(step, index)
         if isinstance(step, Returned):
             kind = SourceKind.TOOL_OUTPUT
             content, call, said = calls.add_result(step, text)
@@ -113,6 +111,20 @@ def captures_of(conversation: Conversation) -> TraceCaptures:
             )
         )
     return found
+
+
+def check_texts(conversation: Conversation) -> None:
+    """Raise InvalidInput for a text too long for a capture, as `captures_of` does."""
+    for index, step in enumerate(conversation.steps):
+        if not isinstance(step, Called):
+            _text(step, index)
+
+
+def _text(step: Said | Returned, index: int) -> str:
+    text = storable(step.text)
+    if len(text) > MAX_CONTENT_BYTES:
+        raise InvalidInput(f"step {index + 1}: {len(text)} characters; at most {MAX_CONTENT_BYTES} bytes fit a capture")
+    return text
 
 
 def _turn(step: Said, text: str) -> tuple[dict[str, Any], list[Any]]:
@@ -144,12 +156,13 @@ class _Calls:
     """
 
     def __init__(self) -> None:
-        self._open: list[_Call] = []
+        self._open = OpenCalls[_Call]()
         self._seen: Counter[str] = Counter()
         self._given: set[str] = set()
         self._number = 0
         self._results: deque[tuple[str, str]] = deque()  # the latest, of up to TRACED characters
         self._traced = 0
+        self._searched = 0
         self._results_seen = 0
         self._answered: set[str] = set()
         self._message: int | None = None
@@ -172,7 +185,7 @@ class _Calls:
             place=f"call:{self._number}", id=step.id, content=content, said=[step.tool, step.arguments], at=at
         )
         self._number += 1
-        self._open.append(waiting)
+        self._open.add(waiting, id_=step.id, tool=step.tool)
         self._turn.append(unique)
 
     def add_result(self, step: Returned, text: str) -> tuple[dict[str, Any], str | None, list[Any]]:
@@ -201,15 +214,9 @@ class _Calls:
 
         Recorded agents reuse the ids of their calls. A result that names neither answers the first open call.
         """
-        if step.id is not None:
-            for place, call in enumerate(self._open):
-                if call.id == step.id:
-                    return self._open.pop(place)
-        for place, call in enumerate(self._open):
-            is_named = step.tool == call.content["tool_name"]
-            if (is_named and None in (step.id, call.id)) or (step.id is None and step.tool is None):
-                return self._open.pop(place)
-        return None
+        if step.id is not None and step.tool is None:
+            return self._open.of_id(step.id)
+        return self._open.answered(step.id, step.tool)
 
     def unanswered(self) -> Iterator[tuple[str, dict[str, Any], list[Any], datetime | None]]:
         """Yield place, content, identity and time of each call without a result, in order."""
@@ -226,7 +233,11 @@ class _Calls:
 
     def _dependencies(self, arguments: Any) -> list[str]:
         words = [value for value in _strings(arguments) if len(value) >= MIN_TRACED]
-        used = [id_ for id_, result in self._results if any(word in result for word in words)]
+        used: list[str] = []
+        if self._searched < SEARCHED:
+            words = words[: SEARCHED // (self._traced + 1)]
+            self._searched += len(words) * self._traced
+            used = [id_ for id_, result in self._results if any(word in result for word in words)]
         return used or [id_ for id_ in self._previous_turn if id_ in self._answered]
 
 

@@ -7,6 +7,7 @@ id is recognised by its content alone, and continues a known conversation that i
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import KW_ONLY, dataclass, field
@@ -35,6 +36,7 @@ MAX_ID = 200  # characters of an id that is shown in a thread's name; a longer o
 MAX_BEGINNINGS = 300  # of a conversation without an id that are looked up
 MIN_PREFIX = 2  # turns that a conversation without an id must share with a known one to continue it
 ATTEMPTS = 5  # to store a conversation that other imports store at the same time
+PROBED = 100  # versions of a conversation that are looked up together
 MAX_TAGS = 20  # of those that a file gives a conversation
 
 
@@ -104,7 +106,8 @@ class _Read:
 class TraceImport:
     """One run of an import: `add` each conversation, then `store`. `summary` counts what is stored.
 
-    Calls without a result are stored, unless `leaves_open_calls`, for conversations that go on.
+    Calls without a result are stored, unless `leaves_open_calls`, for conversations that go on. A conversation that
+    would be a version beyond `most_versions` of those of its id is refused.
     `_pending` are the conversations of the next batch, `_waiting` what they will store.
     """
 
@@ -117,6 +120,7 @@ class TraceImport:
     retention: Retention = IMPORT_RETENTION
     restore_erased: bool = False
     leaves_open_calls: bool = False
+    most_versions: int | None = None
     _pending: list[_Read] = field(default_factory=list)
     _waiting: list[Item] = field(default_factory=list)
 
@@ -154,7 +158,8 @@ class TraceImport:
         """Add a conversation to the batch, and store the batch when it is full. `name` is its name for the user."""
         self.summary.items += 1
         try:
-            found = captures_of(conversation)
+            # Apart from the event loop: arguments of calls are searched for in earlier results.
+            found = await asyncio.to_thread(captures_of, conversation)
         except InvalidInput as error:
             self.refuse(name, error.message)
             return
@@ -226,21 +231,42 @@ class TraceImport:
 
     async def _item(self, read: _Read) -> Item:
         """Return what is to be stored of a conversation, after looking up what was stored of it before."""
-        version = 0
         identity = await self._known_identity(read)
-        while True:
+        async for version in self._possible_versions(read, identity):
             thread = _thread(identity, version)
             planned = self._planned(read, thread)
             earlier = await self._earlier(read, thread, planned)
             if all(one.is_same for one in earlier.values()):
                 break
-            version += 1
+        else:
+            self.refuse(read.name, f"its id has {self.most_versions} different conversations already")
+            return Item(read.name, [])
         known = {key for key in planned if key in earlier}
         self.summary.replayed += len(known)
         await self._keep_attachments([capture for key, capture in planned.items() if key not in earlier])
         requests = self._requests(read, identity, version, planned, earlier)
         change = Change.CONTINUED if known else Change.EDITED if version else Change.NEW
         return Item(read.name, requests, change)
+
+    async def _possible_versions(self, read: _Read, identity: str) -> AsyncIterator[int]:
+        """Yield the versions that the conversation may be, in order: not those with other captures at some places."""
+        yield 0
+        probes = (read.captures[0], read.captures[len(read.captures) // 2], read.captures[-1])
+        first = 1
+        while self.most_versions is None or first < self.most_versions:
+            end = first + PROBED if self.most_versions is None else min(first + PROBED, self.most_versions)
+            keys = {
+                version: {_key(self.scope, _thread(identity, version), one.place): one.fingerprint for one in probes}
+                for version in range(first, end)
+            }
+            stored = await self.capture.earlier(
+                self.trust,
+                {key: ImportedItem(fingerprint=said) for places in keys.values() for key, said in places.items()},
+            )
+            for version, places in keys.items():
+                if all(key not in stored or stored[key].is_same for key in places):
+                    yield version
+            first = end
 
     async def _known_identity(self, read: _Read) -> str:
         """Return the identity under which a part of the conversation was stored, or else its own."""

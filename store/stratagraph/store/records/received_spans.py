@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +30,15 @@ TraceKey = tuple[int, bytes]  # tenant and trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingTrace:
+    """A trace that waits, the caller who sent it, and its place among those of the caller, from 1."""
+
+    key: TraceKey
+    caller: tuple[int, str]  # tenant and actor
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewSpan:
     """A span to be stored: its ids, the id of its conversation if it names one, and its JSON."""
 
@@ -41,21 +50,26 @@ class NewSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedSpans:
-    """Spans that are read together, as JSON, with the trust of who sent them and the scope of the records to be."""
+    """Spans that are read together, as JSON, with the trust of who sent them and the scope of the records to be.
+
+    With `more_new`, further ones that are new did not fit, and are to be read next.
+    """
 
     ids: tuple[UUID, ...]
     contents: tuple[bytes, ...]
     trust: Trust
     scope: int
-    traces: tuple[bytes, ...]
-    oldest_at: datetime
     newest_at: datetime
+    more_new: bool
 
 
 async def insert_received_spans(
     connection: AsyncConnection, caller: Caller, scope: int, spans: Sequence[NewSpan], *, at: datetime
 ) -> int:
-    """Store spans of a caller, which become records of `scope`; return how many were not stored before."""
+    """Store spans of a caller, which become records of `scope`; return how many were not stored before.
+
+    They are read in the order in which they are given.
+    """
     tenant, trust = caller.tenant, caller.trust
     owner = f"{trust.identity}\x00{scope}\x00"
     sealer = await tenant.keyring.sealer(connection) if tenant.keyring.seal_from is not None else None
@@ -64,7 +78,7 @@ async def insert_received_spans(
         return keyed_hash(tenant.index_key, kind, f"{owner}{value}".encode())
 
     rows = {}
-    for span in spans:
+    for place, span in enumerate(spans):
         id_ = UUID(bytes=hashed("span", f"{span.trace}\x00{span.id}")[:16])
         written = orjson.dumps(span.content)
         content = zlib.compress(written, 1)  # each call of a model repeats the messages before it
@@ -83,7 +97,7 @@ async def insert_received_spans(
             "content": content if sealer is None else None,
             "sealed": None if sealer is None else sealer.seal(id_, SPAN, content),
             "size": len(written),
-            "received_at": at,
+            "received_at": at - timedelta(microseconds=len(spans) - place),
             "is_new": True,
         }
     stored = await insert_rows(
@@ -94,13 +108,18 @@ async def insert_received_spans(
 
 async def due_traces(
     connection: AsyncConnection, *, quiet_since: datetime, at_latest: datetime, limit: int
-) -> list[TraceKey]:
-    """Return at most `limit` traces with new spans, the longest waiting first.
+) -> list[WaitingTrace]:
+    """Return at most `limit` traces with new spans: of each caller in turn, the longest waiting first.
 
     They are those of which no new span came after `quiet_since`, or of which one came before `at_latest`.
     """
     rows = await fetch(connection, "find_due_traces", quiet_since=quiet_since, at_latest=at_latest, limit=limit)
-    return [(row["tenant"], bytes(row["trace"])) for row in rows]
+    return [_waiting(row) for row in rows]
+
+
+def _waiting(row: Mapping[str, Any]) -> WaitingTrace:
+    tenant = row["tenant"]
+    return WaitingTrace(key=(tenant, bytes(row["trace"])), caller=(tenant, row["actor"]), turn=row["turn"])
 
 
 async def spans_wait(connection: AsyncConnection) -> bool:
@@ -108,20 +127,23 @@ async def spans_wait(connection: AsyncConnection) -> bool:
     return bool((await fetch(connection, "spans_wait"))[0]["some"])
 
 
-async def finished_traces(connection: AsyncConnection, *, before: datetime, limit: int) -> list[TraceKey]:
-    """Return at most `limit` traces of which no span came after `before`."""
+async def finished_traces(connection: AsyncConnection, *, before: datetime, limit: int) -> list[WaitingTrace]:
+    """Return at most `limit` traces of which no span came after `before`: of each caller in turn."""
     rows = await fetch(connection, "find_finished_traces", before=before, limit=limit)
-    return [(row["tenant"], bytes(row["trace"])) for row in rows]
+    return [_waiting(row) for row in rows]
 
 
 async def fetch_received_spans(
-    connection: AsyncConnection, tenant: Tenant, trace: bytes, *, most_bytes: int
+    connection: AsyncConnection, tenant: Tenant, trace: bytes, *, most_spans: int, most_bytes: int
 ) -> ReceivedSpans | None:
-    """Return the spans of a trace with those of its conversations, None if there are none; the newest of too many.
+    """Return the spans of a trace with those of its conversations, None if there are none.
 
-    Raises StratagraphError if one does not open.
+    There are at most `most_spans` of `most_bytes` that are new, the oldest of them, and as many that were read before,
+    the newest of them; of each at least one. Raises StratagraphError if one does not open.
     """
-    rows = await fetch(connection, "fetch_conversation_spans", tenant=tenant.id, trace=trace, bytes=most_bytes)
+    rows = await fetch(
+        connection, "fetch_conversation_spans", tenant=tenant.id, trace=trace, bytes=most_bytes, spans=most_spans
+    )
     if not rows:
         return None
     first = rows[0]
@@ -137,9 +159,8 @@ async def fetch_received_spans(
             key_identity=first["caller_key"],
         ),
         scope=first["scope"],
-        traces=tuple({bytes(row["trace"]) for row in rows}),
-        oldest_at=rows[0]["received_at"],
-        newest_at=max(row["received_at"] for row in rows),
+        newest_at=rows[-1]["received_at"],
+        more_new=first["more_new"],
     )
 
 
@@ -152,17 +173,10 @@ async def open_spans(tenant: Tenant, rows: Sequence[Mapping[str, Any]]) -> list[
 
 
 async def mark_spans_read(connection: AsyncConnection, tenant: Tenant, spans: ReceivedSpans) -> None:
-    """Mark spans as read by an import, with the older ones of their traces."""
-    await run(
-        connection,
-        "mark_spans_read",
-        tenant=tenant.id,
-        ids=list(spans.ids),
-        traces=list(spans.traces),
-        older_than=spans.oldest_at,
-    )
+    """Mark spans as read by an import."""
+    await run(connection, "mark_spans_read", tenant=tenant.id, ids=list(spans.ids))
 
 
 async def delete_read_spans(connection: AsyncConnection, key: TraceKey, *, before: datetime) -> int:
-    """Delete the spans of a trace that came up to `before`; return their number."""
+    """Delete the spans of a trace that came up to `before`, once all are read; return their number."""
     return await run(connection, "delete_read_spans", tenant=key[0], trace=key[1], before=before)

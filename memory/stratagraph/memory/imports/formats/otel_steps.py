@@ -16,6 +16,7 @@ from stratagraph.memory.imports.formats.envelope import outcome_of, read_outcome
 from stratagraph.memory.imports.formats.otel_attributes import Kind, ToolRun, kind_of, read_messages, read_tool
 from stratagraph.memory.imports.formats.otel_messages import json_of, read_message
 from stratagraph.memory.imports.formats.otel_spans import Span, check_value
+from stratagraph.memory.imports.open_calls import InOrder, OpenCalls
 from stratagraph.store.model.errors import InvalidInput
 
 IDS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")
@@ -23,17 +24,23 @@ USERS = ("user.id", "enduser.id", "traceloop.association.properties.user_id")
 OTHERS = "spans that are none of a model, an agent or a tool"
 SILENT = "calls of a model without their messages (the instrumentation does not capture them)"
 UNNAMED = "spans of tools whose calls no message has"
+MAX_PARTS = 10_000  # of the messages of one span
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 def conversations_of(
-    spans: Iterable[Span], new_reading: Callable[[], Reading], *, is_over: bool = True
+    spans: Iterable[Span],
+    new_reading: Callable[[], Reading],
+    *,
+    is_over: bool = True,
+    before_each: Callable[[], object] = lambda: None,
 ) -> list[Conversation]:
     """Return the conversations of spans, which may come in any order and more than once.
 
     A conversation that goes on (not `is_over`) has only what later spans will repeat: without calls that wait for
-    their results, without results that only the span of the tool has, and without what only an agent's span has. Raises
-    InvalidInput, which begins with the path of the span, for a malformed one.
+    their results, without results that only the span of the tool has, and without what only an agent's span has.
+    `before_each` is called before each span is read, and may end the reading. Raises InvalidInput, which begins with
+    the path of the span, for a malformed one.
     """
     unique = {(span.trace, span.id): span for span in spans}
     named: dict[str, str] = {}
@@ -51,7 +58,7 @@ def conversations_of(
     found = [
         one
         for id_, group in groups.items()
-        for one in _Group(id_, sorted(group, key=_order), new_reading, is_over).read()
+        for one in _Group(id_, sorted(group, key=_order), new_reading, is_over, before_each).read()
     ]
     if found and others:
         found[0].skipped[OTHERS] += others
@@ -90,28 +97,68 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Chain:
-    """A history of messages that calls of a model repeat and extend, with what identifies each step."""
+    """A history of messages that calls of a model repeat and extend. `end` identifies it with all its steps."""
 
+    number: int
     steps: list[Step] = field(default_factory=list)
-    keys: list[bytes] = field(default_factory=list)
+    end: bytes = b""
     messages: int = 0
 
-    def extend(self, entries: Sequence[_Entry]) -> None:
+
+class _Chains:
+    """The histories of one conversation id. A further one finds those that it continues in time linear in its length.
+
+    `_prefixes` identify the beginnings of all histories, `_ends` whole ones; `_callers` are those with a call of an id.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[_Chain] = []
+        self._prefixes: set[bytes] = set()
+        self._ends: dict[bytes, _Chain] = {}
+        self._callers: dict[str, int] = {}
+
+    def add(self, history: Sequence[_Entry]) -> None:
+        """Add a history: its new steps to the longest one that it continues, or else a history of its own."""
+        prefixes: list[bytes] = []
+        for one in history:
+            prefixes.append(_prefix(prefixes[-1] if prefixes else b"", one.key))
+        if prefixes[-1] in self._prefixes:
+            return
+        for shared in range(len(history), 0, -1):
+            chain = self._ends.get(prefixes[shared - 1])
+            if chain is not None:
+                self._extend(chain, history[shared:])
+                return
+        first = history[0].step
+        caller = self._callers.get(first.id) if isinstance(first, Returned) and first.id is not None else None
+        if caller is not None:  # the provider keeps the history, and the span has the new messages
+            self._extend(self.all[caller], history)
+            return
+        chain = _Chain(len(self.all))
+        self.all.append(chain)
+        self._extend(chain, history)
+
+    def _extend(self, chain: _Chain, entries: Sequence[_Entry]) -> None:
         """Add steps; calls of one message get a turn of their own."""
         turns: dict[int, int] = {}
+        if self._ends.get(chain.end) is chain:
+            del self._ends[chain.end]
         for one in entries:
             step = replace(one.step, at=one.step.at or one.at)
             if isinstance(step, Called):
-                turn = turns.setdefault(one.message, self.messages + len(turns))
+                turn = turns.setdefault(one.message, chain.messages + len(turns))
                 step = replace(step, turn=turn)
-            self.steps.append(step)
-            self.keys.append(one.key)
-        self.messages += len(turns)
+                if step.id is not None:
+                    self._callers[step.id] = min(self._callers.get(step.id, chain.number), chain.number)
+            chain.steps.append(step)
+            chain.end = _prefix(chain.end, one.key)
+            self._prefixes.add(chain.end)
+        chain.messages += len(turns)
+        self._ends.setdefault(chain.end, chain)
 
-    def waits_for(self, step: Step) -> bool:
-        """Whether a step is the result of a call of this history."""
-        called = {one.id for one in self.steps if isinstance(one, Called) and one.id is not None}
-        return isinstance(step, Returned) and step.id in called
+
+def _prefix(before: bytes, key: bytes) -> bytes:
+    return hashlib.sha256(before + key).digest()
 
 
 @dataclass(slots=True)
@@ -122,7 +169,8 @@ class _Group:
     spans: Sequence[Span]
     new_reading: Callable[[], Reading]
     is_over: bool
-    chains: list[_Chain] = field(default_factory=list)
+    before_each: Callable[[], object]
+    chains: _Chains = field(default_factory=_Chains)
     known: dict[bytes, list[tuple[Step, bytes]]] = field(default_factory=dict)
     user: str | None = None
     outcome: tuple[str | None, str | None] = (None, None)
@@ -133,13 +181,14 @@ class _Group:
         tools: list[ToolRun] = []
         agents: list[list[_Entry]] = []
         for span in self.spans:
+            self.before_each()
             try:
                 self._read_span(span, reading, tools, agents)
             except InvalidInput as error:
                 raise InvalidInput(f"{span.path}.{error.message}" if span.path else error.message) from error
-        if not self.chains and self.is_over:
+        if not self.chains.all and self.is_over:
             for history in agents:
-                self._add(history)
+                self.chains.add(history)
         yield from self._conversations(tools, reading)
 
     def _read_span(self, span: Span, reading: Reading, tools: list[ToolRun], agents: list[list[_Entry]]) -> None:
@@ -160,15 +209,19 @@ class _Group:
                 if kind is Kind.AGENT:
                     agents += [history] if history else []
                 elif history:
-                    self._add(history)
+                    self.chains.add(history)
                 else:
                     reading.skipped[SILENT] += 1
 
     def _history(self, span: Span, fields: Fields, reading: Reading) -> list[_Entry]:
         """Return the steps of all messages of a span. A message is read, and what it leaves out counted, once."""
         found: list[_Entry] = []
+        parts = 0
         for place, (path, message, is_output) in enumerate(read_messages(span, fields)):
             value = json_of(message)
+            parts += _size(value)
+            if parts > MAX_PARTS:
+                raise InvalidInput(f"{path}: the messages of a span have at most {MAX_PARTS:,} parts; send fewer")
             check_value(value, path)
             mark = _mark(value)
             if mark not in self.known:
@@ -178,31 +231,15 @@ class _Group:
             found += [_Entry(step, key, place, at) for step, key in self.known[mark]]
         return found
 
-    def _add(self, history: list[_Entry]) -> None:
-        """Add a history: its new steps to the longest one that it continues, or else a history of its own."""
-        keys = [one.key for one in history]
-        for chain in sorted(self.chains, key=lambda chain: -len(chain.keys)):
-            shared = min(len(chain.keys), len(keys))
-            if chain.keys[:shared] == keys[:shared]:
-                chain.extend(history[shared:])
-                return
-        for chain in self.chains:
-            if chain.waits_for(history[0].step):  # the provider keeps the history, and the span has the new messages
-                chain.extend(history)
-                return
-        chain = _Chain()
-        chain.extend(history)
-        self.chains.append(chain)
-
     def _conversations(self, tools: list[ToolRun], reading: Reading) -> Iterator[Conversation]:
         began = next((span.began_at for span in self.spans if span.began_at is not None), None)
-        chains = self.chains or [_Chain()]
-        unused = list(tools)
+        chains = self.chains.all or [_Chain(0)]
+        unused = _Runs(tools)
         has_ended = any(span.parent is None and kind_of(span) is Kind.AGENT for span in self.spans)
         joined = [_joined(chain.steps, unused, self.is_over, has_ended) for chain in chains]
-        if self.is_over and unused and not any(isinstance(step, Called) for step in joined[0]):
-            joined[0] = _with_runs(joined[0], unused)
-        elif unused and self.is_over:
+        if self.is_over and len(unused) and not any(isinstance(step, Called) for step in joined[0]):
+            joined[0] = _with_runs(joined[0], list(unused))
+        elif self.is_over and len(unused):
             reading.skipped[UNNAMED] += len(unused)
         for place, steps in enumerate(joined):
             outcome, reason = self.outcome if place == 0 else (None, None)
@@ -236,6 +273,12 @@ def _key(step: Step) -> bytes:
     return hashlib.sha256(orjson.dumps(["said", step.role, step.text.strip(), attachments])).digest()
 
 
+def _size(message: Any) -> int:
+    """Return the number of a message's parts and calls, at least 1."""
+    values = message.values() if isinstance(message, dict) else ()
+    return max(1, sum(len(one) for one in values if isinstance(one, list)))
+
+
 def _mark(value: Any) -> bytes:
     """Return what identifies a message among those of all spans of a conversation."""
     if isinstance(value, dict):
@@ -253,56 +296,63 @@ def _hash(value: Any) -> bytes | None:
         return None
 
 
-def _joined(steps: Sequence[Step], tools: list[ToolRun], is_over: bool, has_ended: bool) -> list[Step]:
+class _Runs(InOrder[ToolRun]):
+    """The spans of tools, of which each belongs to one call."""
+
+    def __init__(self, runs: Iterable[ToolRun]) -> None:
+        super().__init__()
+        for run in runs:
+            same = _hash([run.tool, run.arguments])
+            self.add(run, ("same", same), ("id", run.id) if run.id is not None else ("same without id", same))
+
+    def of(self, call: Called) -> ToolRun | None:
+        """Remove and return the span of a call: that of its id, or else the first of its tool with its arguments."""
+        same = _hash([call.tool, call.arguments])
+        return self.take(("same", same)) if call.id is None else self.take(("id", call.id), ("same without id", same))
+
+
+def _joined(steps: Sequence[Step], tools: _Runs, is_over: bool, has_ended: bool) -> list[Step]:
     """Return the steps with what the spans of tools say of their results; spans that are used leave `tools`.
 
     A call without a result gets that of its span, if the conversation `is_over`. Of a failure, spans seldom have the
     text that the agent got; it is told in other words only where the agent's run `has_ended`, so that no later version
     of the conversation has the text.
     """
-    waiting: list[tuple[Called, ToolRun | None]] = []
+    waiting = OpenCalls[tuple[Called, ToolRun | None]]()
     found: list[Step] = []
     for step in steps:
         if isinstance(step, Called):
-            waiting.append((step, _run_of(step, tools)))
+            waiting.add((step, tools.of(step)), id_=step.id, tool=step.tool)
         elif isinstance(step, Returned):
-            called = _answered(step, waiting)
+            called = waiting.answered(step.id, step.tool)
             run = None if called is None else called[1]
             if called is not None:
-                waiting.remove(called)
                 step = replace(step, tool=called[0].tool)  # noqa: PLW2901
             if run is not None:
                 failed = step.failed if step.failed is not None else run.failed
                 step = replace(step, failed=failed, at=run.ended_at or step.at)  # noqa: PLW2901
         found.append(step)
+    told: dict[int, list[Step]] = {}  # by the turn of the call
     if is_over:
         for call, run in waiting:
             if run is not None and (run.text is not None or (run.failed and has_ended)):
-                last = max(i for i, one in enumerate(found) if isinstance(one, Called) and one.turn == call.turn)
-                while last + 1 < len(found) and isinstance(found[last + 1], Returned):
-                    last += 1
-                found.insert(last + 1, run.returned(call.id))
-    return found
+                told.setdefault(call.turn, []).append(run.returned(call.id))
+    return _with_told(found, told) if told else found
 
 
-def _run_of(call: Called, tools: list[ToolRun]) -> ToolRun | None:
-    """Remove and return the span of a call: that of its id, or else the first of its tool with its arguments."""
-    for run in tools:
-        is_same = run.tool == call.tool and run.arguments == call.arguments
-        if (run.id == call.id) if run.id is not None and call.id is not None else is_same:
-            tools.remove(run)
-            return run
-    return None
-
-
-def _answered(step: Returned, waiting: Sequence[tuple[Called, ToolRun | None]]) -> tuple[Called, ToolRun | None] | None:
-    for one in waiting:
-        if step.id is not None and one[0].id == step.id:
-            return one
-    for one in waiting:
-        if None in (step.id, one[0].id) and (step.tool is None or step.tool == one[0].tool):
-            return one
-    return None
+def _with_told(steps: Sequence[Step], told: dict[int, list[Step]]) -> list[Step]:
+    """Return the steps with further results, by the turns of their calls, after the calls and results of the turn."""
+    last = {step.turn: i for i, step in enumerate(steps) if isinstance(step, Called)}
+    turns = {place: turn for turn, place in last.items() if turn in told}
+    found: list[Step] = []
+    due: list[Step] = []
+    for place, step in enumerate(steps):
+        if not isinstance(step, Returned):
+            found += due
+            due = []
+        found.append(step)
+        due = told[turns[place]] if place in turns else due
+    return found + due
 
 
 def _with_runs(steps: Sequence[Step], tools: Sequence[ToolRun]) -> list[Step]:
@@ -322,15 +372,13 @@ def _with_runs(steps: Sequence[Step], tools: Sequence[ToolRun]) -> list[Step]:
 
 def _settled(steps: Sequence[Step]) -> list[Step]:
     """Return the steps without the calls of the last turn that wait for their results."""
-    waiting: list[Called] = []
+    waiting = OpenCalls[Called]()
     for step in steps:
         if isinstance(step, Said):
-            waiting = []
+            waiting = OpenCalls()
         elif isinstance(step, Called):
-            waiting.append(step)
+            waiting.add(step, id_=step.id, tool=step.tool)
         else:
-            called = _answered(step, [(one, None) for one in waiting])
-            if called is not None:
-                waiting.remove(called[0])
+            waiting.answered(step.id, step.tool)
     last = {id(one) for one in waiting}
     return [step for step in steps if id(step) not in last]
