@@ -39,7 +39,8 @@ SAYINGS = st.tuples(
     st.sampled_from([None, "replace"]),
 )
 REVISIONS = st.tuples(st.sampled_from(["supersede", "retract", "contest"]), st.integers(0, 5), st.sampled_from("xyz"))
-HISTORIES = st.lists(st.one_of(SAYINGS, SAYINGS, REVISIONS), min_size=3, max_size=9)
+COMMON = st.lists(SAYINGS, min_size=2, max_size=5)
+HISTORIES = st.lists(st.one_of(SAYINGS, REVISIONS, REVISIONS), max_size=5)
 Line = dict[str, Any]
 
 
@@ -160,14 +161,17 @@ def test_what_both_know_is_known_once(
         @SIZE
         @given(
             others=st.tuples(st.frozensets(st.sampled_from(PEOPLE)), st.frozensets(st.sampled_from(PEOPLE))),
+            common=COMMON,
             histories=st.tuples(HISTORIES, HISTORIES),
         )
-        def check(others: tuple[frozenset[str], frozenset[str]], histories: tuple[list[Any], list[Any]]) -> None:
+        def check(
+            others: tuple[frozenset[str], frozenset[str]], common: list[Any], histories: tuple[list[Any], list[Any]]
+        ) -> None:
             nonlocal number, mapped
             number += 1
             pair = [replace(memory, trust=replace(memory.trust, tenant=f"{side}{number}")) for side in ("a", "c")]
             for one, second, history in zip(pair, others, histories, strict=True):
-                runner.run(_live(one, transfer, second, history))
+                runner.run(_live(one, transfer, second, [*common, *history]))
             mapped += runner.run(_check(pair[0], pair[1], transfer))
 
         try:

@@ -82,7 +82,7 @@ async def map_facts(session: ImportSession) -> None:
                 session.report.map(number, one.line.type.label, one.id, same)
             elif one.is_current and one.id in new and equal:
                 differing[one.id] = equal[0]
-            elif not one.is_current and (after := _successor(one)) is not None:
+            if not one.is_current and (after := _successor(one)) is not None:
                 active = next((fact.id for fact in equal if fact.state is RecordState.ACTIVE), overtaken.get(one.id))
                 if active is not None:
                     overtaken.setdefault(after, active)
