@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from fix_transfer import Transfer
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from stratagraph.memory.imports.memories.run import MemoryImport, import_memories
 from stratagraph.memory.revise.request import Contest, Retract, Supersede
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
@@ -38,9 +40,10 @@ SAYINGS = st.tuples(
     st.sampled_from(["tea", "chess", "Clara"]),
     st.sampled_from([None, "replace"]),
 )
+NOTES = st.tuples(st.just("file"), st.sampled_from([2027, 2028, 2029]), st.sampled_from(["Danish", "Norwegian"]))
 REVISIONS = st.tuples(st.sampled_from(["supersede", "retract", "contest"]), st.integers(0, 5), st.sampled_from("xyz"))
-COMMON = st.lists(SAYINGS, min_size=2, max_size=5)
-HISTORIES = st.lists(st.one_of(SAYINGS, REVISIONS, REVISIONS), max_size=5)
+COMMON = st.lists(st.one_of(SAYINGS, NOTES), min_size=2, max_size=5)
+HISTORIES = st.lists(st.one_of(SAYINGS, NOTES, REVISIONS), max_size=5)
 Line = dict[str, Any]
 
 
@@ -57,8 +60,20 @@ async def _live(memory: Memory, transfer: Transfer, others: frozenset[str], hist
             _, subject, predicate, value, policy = step
             more = {} if policy is None else {"revision_policy": policy}
             await memory.observe(subject, predicate, value, **more)
+        elif step[0] == "file":
+            await _import(memory, transfer, step)
         else:
             await _revise(memory, transfer, *step)
+
+
+async def _import(memory: Memory, transfer: Transfer, step: Any) -> None:
+    """Import the memories of another system as they are by now."""
+    doyle: dict[str, Any] = {"type": "entity", "name": "Doyle", "entityType": "person"}
+    doyle["observations"] = [f"Retires in {step[1]}", f"Speaks {step[2]}"]
+    memory.clock.forward(timedelta(seconds=1))
+    file, artifacts = transfer.file(orjson.dumps(doyle), "memory.jsonl"), transfer.artifacts(memory)
+    request = MemoryImport(paths=(file,))
+    await import_memories(memory.capture, transfer.importer(memory), artifacts, memory.trust, request)
 
 
 async def _revise(memory: Memory, transfer: Transfer, kind: str, place: int, value: str) -> None:
