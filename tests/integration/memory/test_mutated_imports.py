@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ from stratagraph.graphql.schema import build_schema
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.transfer.exports import ExportForm, ExportRequest, Exports
 from stratagraph.store.audit.verification import verify_chains
-from stratagraph.store.model.enums import MemoryType, Sensitivity
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.exported import EndLine, line_bytes
 
@@ -225,8 +225,78 @@ class Mutants:
         return f"{line.get('type')} {'.'.join(map(str, path))} = {shown}"
 
 
-async def _import_mutants(memory: Memory, other: Memory, transfer: Transfer, most: int | None) -> None:
+async def _fill(memory: Memory, transfer: Transfer) -> None:
+    """Store what has every part that a line may have."""
     await fill(memory)
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield b"Kestrel"
+
+    uploaded = await transfer.artifacts(memory).put(memory.trust, stream(), media_type="text/plain")
+    said = await memory.remember(
+        SourceKind.EVENT,
+        {"event_kind": "note", "ref": "n1", "text": "I went to Penhale last Friday", "summary": "a visit"},
+        context={
+            "mentions": [{"name": "Penhale", "type": "Place", "aliases": ["the mine"]}],
+            "references": ["n0", "gateway-note"],
+            "labels": ["travel"],
+            "artifacts": [uploaded.uri],
+        },
+    )
+    await memory.remember(
+        SourceKind.EVENT,
+        {"event_kind": "note", "ref": "n2", "text": "The token is " + "ghp_" + "aB3" * 12},
+        context={"references": ["n1"]},
+    )
+    episode = {
+        "timeline": [{"t": memory.clock.at.isoformat(), "event_kind": "run", "ref": "r", "summary": "ran it"}],
+        "tool_graph": [
+            {"id": "a", "tool": "ls", "args": {"path": "."}, "result": None, "timestamp": memory.clock.at.isoformat()},
+            {"id": "b", "tool": "cat", "depends_on": ["a"]},
+        ],
+        "environment": {"os": "linux", "tool_versions": {"ls": "9"}, "context": {"shell": "sh"}},
+        "artifacts": [uploaded.uri],
+    }
+    await memory.remember(SourceKind.EPISODE, episode)
+    plan = {
+        "plan_id": "p",
+        "version": "1",
+        "nodes": [{"id": "a", "op": "grep", "params": {"tool": "grep"}}, {"id": "b", "op": "edit", "guards": {"x": 1}}],
+        "edges": [{"from": "a", "to": "b", "kind": "data"}],
+        "constraints": {"os": "linux"},
+        "inputs_schema": {"type": "object"},
+        "metrics": {"avg_latency_ms": 3, "execution_count": 1, "last_executed_at": memory.clock.at.isoformat()},
+    }
+    await memory.remember(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH)
+    skill = {
+        "skill_name": "s",
+        "triggers": [{"signal": "a leak", "conditions": {"os": ["linux"]}}],
+        "recipe": [{"step": "close it", "tool": "valve", "args_schema": {}, "validation": "it is dry"}],
+        "required_tools": ["valve"],
+        "failure_modes": ["it breaks"],
+        "performance": {"success_count": 1, "avg_latency_ms": 2.5, "last_used_at": memory.clock.at.isoformat()},
+    }
+    await memory.remember(SourceKind.OBSERVATION, skill, proposed_type=MemoryType.COMPETENCE)
+    working = {
+        "thread_id": "w",
+        "state": "blocked",
+        "active_constraints": [{"type": "deadline", "key": "day", "value": None}],
+        "next_actions": ["wait"],
+    }
+    await memory.remember(SourceKind.WORKING_STATE, working)
+    names = {"aliases": [{"value": "K", "kind": "nickname", "locale": "de"}], "types": ["Release"]}
+    await memory.entity("Kestrel", identifiers=[{"namespace": "path", "value": "k"}], summary="a release", **names)
+    await memory.observe(
+        "Kestrel",
+        "needs",
+        {"memory": 4},
+        validity={"mode": "conditional", "conditions": {"os": ["linux"]}, "start": "2026-01-01T00:00:00Z"},
+        evidence=[{"kind": "event", "ref": str(said.primary.id), "timestamp": "2026-01-01T00:00:00Z"}],
+    )
+
+
+async def _import_mutants(memory: Memory, other: Memory, transfer: Transfer, most: int | None) -> None:
+    await _fill(memory, transfer)
     text = await transfer.text(memory)
     assert (await transfer.imported(other, transfer.file(text))).refused == []
     other.clock.at = memory.clock.at
@@ -267,3 +337,54 @@ async def test_half_of_a_surrogate_pair_is_refused_anywhere(memory: Memory, othe
         with pytest.raises(InvalidInput, match="line 2: is not JSON"):
             await transfer.imported(other, transfer.file(header + text + end))
     assert await other.value("SELECT count(*) FROM record") == 0
+
+
+# Places of a line, what an editor may have put there, and the place that the refusal names.
+FOREIGN: list[tuple[str, Any, str]] = [
+    ("content.provenance.sources", None, "content.provenance.sources"),
+    ("content.provenance.sources.0.kind", DROPPED, "content.provenance.sources.0.kind"),
+    ("content.provenance.created_by", [], "content.provenance.created_by"),
+    ("content.interpretation.named_times", None, "content.interpretation.named_times"),
+    ("content.interpretation.mentions.0.entity_id", 1, "content.interpretation.mentions.0.entity_id"),
+    ("content.interpretation.references.0.ref", {}, "content.interpretation.references.0.ref"),
+    ("content.payload.environment", None, "content.payload.environment"),
+    ("content.payload.timeline.0.t", "2026-01-28_09:30:00+0", "content.payload.timeline.0.t"),
+    ("audit", [], "audit"),
+    ("audit", DROPPED, "audit"),
+    ("audit.0.actor", "", "audit.0.actor"),
+    ("audit.0.actor", "x" * 3_000, "audit.0.actor"),
+    ("audit.0.actor", "a\x1fb", "audit.0.actor"),
+    ("audit.0.action", "explode", "audit.0.action"),
+    ("audit.0.salience", 1e308, "audit.0.salience"),
+    ("audit.0.salience", -1e18, "audit.0.salience"),
+    ("audit.0.at", "9999-12-31T23:59:59Z", "audit.0.at"),
+    ("created_at", "0001-01-01T00:00:00Z", "created_at"),
+    ("lifecycle.t0", "0001-01-01T00:00:00Z", "lifecycle.t0"),
+    ("artifacts", [{"sha256": "0" * 64, "media_type": "a\r\nb: c"}], "artifacts.0.media_type"),
+    ("tags", ["x" * 3_000], "tags.0"),
+    ("lesson", {"retrievals": 0}, "lesson"),
+]
+
+
+async def test_a_part_that_no_instance_writes_is_refused_by_its_place(
+    memory: Memory, other: Memory, transfer: Transfer
+) -> None:
+    await memory.remember(SourceKind.EVENT, {"event_kind": "note", "ref": "n0", "text": "Ready"})
+    await memory.remember(
+        SourceKind.EVENT,
+        {"event_kind": "note", "ref": "n1", "text": "I went to Penhale last Friday"},
+        context={"mentions": [{"name": "Penhale"}], "references": ["n0"]},
+    )
+    header, *rest = (await transfer.text(memory)).splitlines(keepends=True)[:-1]
+    note = next(line for line in rest if b'"references"' in line)
+    for path, value, named in FOREIGN:
+        steps = tuple(int(step) if step.isdigit() else step for step in path.split("."))
+        changed = _dumped(_applied((orjson.loads(note), steps, value), 1))
+
+        report = await transfer.imported(other, transfer.file(sealed_file([header, changed])))
+
+        (refused,) = report.refused
+        assert (refused.line, report.stored.total()) == (2, 0), path
+        assert refused.reason.startswith(f"{named}: "), path
+    report = await transfer.imported(other, transfer.file(sealed_file([header, *rest])))
+    assert (report.refused, report.stored.total()) == ([], 3)
