@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import hashlib
 import json
+import os
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -686,3 +687,15 @@ async def test_an_export_in_the_form_of_the_rfc_comes_back_in_another_store(
 
 def identity(record: MemoryRecord) -> tuple[Any, ...]:
     return record.id, record.state, record.version, record.name, record.text, record.created_at, record.updated_at
+
+
+async def test_names_of_files_that_are_no_utf_8_are_written_with_escapes(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / os.fsdecode(b"bad\xff\xfename.md")).write_text("# Cranes\n\nThe crane lifts 25 tonnes.\n")
+    (folder / os.fsdecode(b"bad\xfe.json")).write_text("[3]")
+    summary = await imported(memory, folder)
+    assert summary.captured > 0
+    (refused,) = summary.refused
+    assert "bad\\xfe.json" in refused.item
+    assert (await imported(memory, folder)).captured == 0

@@ -58,15 +58,20 @@ JOIN episode e ON e.tenant = :tenant AND e.scope = w.scope AND e.sensitivity = w
 
 -- find_restored_relations --
 -- Tell of relations to restore whether their ends are stored, and which relation has their id or place.
+-- Each is looked up by itself: joined, the tables would be scanned while the server has no statistics of a new store.
 SELECT w.place, s.id IS NOT NULL AS has_source, d.id IS NOT NULL AS has_target,
   r.source AS stored_source, r.target AS stored_target, o.id AS open_id
 FROM unnest(CAST(:places AS integer[]), CAST(:ids AS uuid[]), CAST(:sources AS uuid[]), CAST(:targets AS uuid[]),
   CAST(:predicates AS integer[]), CAST(:open AS boolean[])) AS w(place, id, source, target, predicate, is_open)
-LEFT JOIN record s ON s.tenant = :tenant AND s.id = w.source
-LEFT JOIN record d ON d.tenant = :tenant AND d.id = w.target
-LEFT JOIN relation r ON r.tenant = :tenant AND r.id = w.id
-LEFT JOIN relation o ON w.is_open AND o.tenant = :tenant AND o.source = w.source AND o.predicate = w.predicate
-  AND o.target = w.target AND o.ended_at IS NULL
+LEFT JOIN LATERAL (SELECT id FROM record WHERE tenant = :tenant AND id = w.source LIMIT 1) s ON true
+LEFT JOIN LATERAL (SELECT id FROM record WHERE tenant = :tenant AND id = w.target LIMIT 1) d ON true
+LEFT JOIN LATERAL (SELECT source, target FROM relation WHERE tenant = :tenant AND id = w.id LIMIT 1) r ON true
+LEFT JOIN LATERAL (
+  SELECT id FROM relation
+  WHERE w.is_open AND tenant = :tenant AND source = w.source AND predicate = w.predicate AND target = w.target
+    AND ended_at IS NULL
+  LIMIT 1
+) o ON true
 
 -- find_member_calls --
 -- Fetch the ids of the tool calls that some records are, with the content of sealed ones.

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from stratagraph.memory.imports.lines import BOM, MAX_LINE, numbered_lines, opened
+from stratagraph.memory.imports.lines import BOM, MAX_LINE, numbered_lines, opened, printable
 from stratagraph.memory.imports.memories.form import RefusedMemory
 from stratagraph.memory.imports.memories.format import SHOWN, Row
 from stratagraph.store.model.errors import InvalidInput
@@ -31,7 +31,7 @@ class Notes:
     @property
     def name(self) -> str:
         """The name of the folder, by which its notes are told from those of another one."""
-        return self.folder.resolve().name
+        return printable(self.folder.resolve().name)
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
@@ -140,9 +140,9 @@ class JoinedRows:
                 rows = self._held or FileRows(file)
                 self._held = rows if len(self._files) == 1 else None
                 for row in rows:
-                    yield replace(row, place=f"{file.name} {row.place}".strip())
+                    yield replace(row, place=f"{printable(file.name)} {row.place}".strip())
             except InvalidInput as error:
-                yield RefusedMemory(place=file.name, reason=error.message.removeprefix("file: "))
+                yield RefusedMemory(place=printable(file.name), reason=error.message.removeprefix("file: "))
 
 
 def _is_object(line: bytes | None) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stratagraph.memory.imports.fields import Reading
-from stratagraph.memory.imports.lines import MAX_LINE, opened
+from stratagraph.memory.imports.lines import MAX_LINE, opened, printable
 from stratagraph.memory.imports.memories.documents import Notes
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement, Thing
 from stratagraph.memory.imports.memories.format import Found, located
@@ -46,7 +46,7 @@ def read_notes(notes: Notes, reading: Reading) -> Iterator[Found]:
     others = {file.name.casefold(): file for file in reversed(notes.others)}
     others |= {file.relative_to(notes.folder).as_posix().casefold(): file for file in notes.others}
     for file in notes.files:
-        place = file.relative_to(notes.folder).as_posix()
+        place = printable(file.relative_to(notes.folder))
         try:
             text = _text(file)
             memories = _memories(_note(file, notes, text), text.fields, text.body, links, others, reading)
@@ -111,7 +111,7 @@ def _text(file: Path) -> NoteText:
 
 def _note(file: Path, notes: Notes, text: NoteText) -> _Note:
     fields = text.fields
-    key = re.sub(r"\.(md|markdown)(\.gz)?$", "", file.relative_to(notes.folder).as_posix(), flags=re.IGNORECASE)
+    key = re.sub(r"\.(md|markdown)(\.gz)?$", "", printable(file.relative_to(notes.folder)), flags=re.IGNORECASE)
     title = fields.get("title")
     stem = PurePosixPath(key).name
     heading = re.search(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", text.body, re.MULTILINE)

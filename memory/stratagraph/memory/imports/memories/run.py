@@ -21,6 +21,7 @@ from uuid import UUID
 from stratagraph.memory.capture.request import CaptureRequest, ImportedItem, Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.imports.fields import Reading
+from stratagraph.memory.imports.lines import printable
 from stratagraph.memory.imports.memories.documents import FileRows, JoinedRows, Notes, find_sources
 from stratagraph.memory.imports.memories.form import Happening, Named, RefusedMemory, Remembered, Statement
 from stratagraph.memory.imports.memories.format import Found
@@ -92,7 +93,7 @@ async def import_memories(
     path that does not exist.
     """
     files = find_sources(wanted.paths)
-    summary = MemorySummary(source=", ".join(path.name for path in wanted.paths), dry_run=wanted.dry_run)
+    summary = MemorySummary(source=", ".join(printable(path.name) for path in wanted.paths), dry_run=wanted.dry_run)
     run = _Run(capture, records, artifacts, trust, wanted, summary, advance)
     for file in files:
         await run.add_file(file)
@@ -138,7 +139,7 @@ class _Run:
 
     async def add_file(self, file: Path | Notes) -> None:
         """Store the memories of a file or of a folder of notes."""
-        name = file.name
+        name = printable(file.name)
         try:
             if isinstance(file, Notes):
                 if self.wanted.named not in (None, NOTES):
@@ -164,7 +165,7 @@ class _Run:
             if files and format_.read is not None:
                 rest = f" and {len(files) - 1} more" if len(files) > 1 else ""
                 read = partial(format_.read, JoinedRows(files))
-                await self._capture(f"{files[0].name}{rest}", format_.system, read, is_placed=True)
+                await self._capture(f"{printable(files[0].name)}{rest}", format_.system, read, is_placed=True)
 
     async def _capture(
         self, name: str, system: str, read: Callable[[Reading], Iterable[Found]], *, is_placed: bool = False
