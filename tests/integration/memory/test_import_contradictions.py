@@ -167,6 +167,13 @@ async def test_the_working_state_and_the_open_episode_of_a_known_thread_are_refu
     assert report.left_out == {"relations of a refused record": 1}
     assert report.stored == {"episodic": 1}
 
+    await other.remember(SourceKind.OUTCOME, {"thread_id": "deploy", "outcome_status": "success"})
+    report = await transfer.imported(other, await transfer.exported(memory))
+    assert [one.reason for one in report.refused if "working state" not in one.reason] == []
+    assert (report.left_out, report.episodes, report.relations) == ({}, 1, 1)
+    members = "SELECT count(*) FROM episode_event e JOIN record r ON r.id = e.record GROUP BY e.episode"
+    assert [row["count"] for row in await other.rows(members)] == [1, 1]
+
 
 async def test_what_was_removed_here_is_restored_on_demand_only(memory: Memory, transfer: Transfer) -> None:
     erased = (await memory.observe("Ada", "lives_in", "Rome")).primary.id

@@ -77,9 +77,7 @@ def _contradiction(one: Restorable, known: Known) -> str | None:
         "the fact {} says the same and is active; retract one of the two, then import again": known.equal.get(one.id),
         "the fact {} holds another value of the same slot at the same time; retract or supersede one of the two, then"
         " import again": known.rivals.get(one.id),
-        "the record {} is the working state of the same thread; finish or delete that one first": known.working.get(
-            one.id
-        ),
+        "the record {} is the working state of the same thread; delete that one first": known.working.get(one.id),
         "the episode {} of the same thread is open; capture its outcome first, which closes it": known.episodes.get(
             one.id
         ),

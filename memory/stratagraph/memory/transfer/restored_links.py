@@ -19,7 +19,7 @@ from stratagraph.store.model.words import Terms, record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.episode_endings import read_members
 from stratagraph.store.transfer.checking import check_record
-from stratagraph.store.transfer.known import KnownRelation, find_known_relations
+from stratagraph.store.transfer.known import KnownRelation, find_known_relations, stored_ids
 from stratagraph.store.transfer.restorable import Restorable
 from stratagraph.store.transfer.restoring import (
     calls_of_members,
@@ -41,9 +41,16 @@ async def restore_connections(session: ImportSession, lines: Sequence[tuple[int,
     Those of refused records are left out. What is stored already stays as it is.
     """
     kept = [line for _, line in lines if line.id not in session.report.refused_ids]
-    if session.is_dry_run or not kept:
+    if not kept:
         return
     tenant = session.writer.tenant
+    if session.is_dry_run:
+        threads = [line.id for line in kept if line.episode is not None]
+        async with session.database.reading(session.writer.bounds) as connection:
+            known = await stored_ids(connection, tenant, threads)
+        session.report.episodes += len(threads) - len(known)
+        session.report.present["episode"] += len(known)
+        return
     scopes = await session.directory.scopes(tenant, {line.scope for line in kept}, create=True)
     episodes = []
     for line in kept:

@@ -39,7 +39,8 @@ from stratagraph.store.model.exported import (
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.records.predicates import registered_by
-from stratagraph.store.transfer.known import find_logs
+from stratagraph.store.records.tombstones import find_tombstones
+from stratagraph.store.transfer.known import find_logs, stored_ids
 from stratagraph.store.transfer.restoring import restore_logs, restore_predicates, restore_tombstones
 
 Advance = Callable[[int], None]  # called with the number of lines just read
@@ -202,7 +203,11 @@ async def _restore_tombstones(session: ImportSession, batch: Sequence[tuple[int,
     tenant, report = session.writer.tenant, session.report
     lines = [line for _, line in batch]
     if session.is_dry_run:
-        report.tombstones += len(lines)
+        ids = [line.id for line in lines]
+        async with session.database.reading(session.writer.bounds) as connection:
+            known = await stored_ids(connection, tenant, ids) | set(await find_tombstones(connection, tenant, ids))
+        report.tombstones += len(set(ids) - known)
+        report.present["tombstone"] += len(known)
         return
     scopes = await session.directory.scopes(tenant, {line.scope for line in lines}, create=True)
 
