@@ -10,6 +10,7 @@ import tracemalloc
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from stratagraph.memory.revise.request import Amend, Delete, Merge, Retract
 from stratagraph.memory.transfer import native_stream
 from stratagraph.memory.transfer.chunks import Checkpoint
 from stratagraph.memory.transfer.exports import ExportForm, ExportRequest, Exports
+from stratagraph.memory.transfer.notes import note_of
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, SnapshotGone
@@ -45,6 +47,11 @@ from stratagraph.store.transfer import exporting
 
 SECRET = "Fnordwhistle"
 IDLE = timedelta(seconds=30)
+MALFORMED: list[Any] = [
+    *(None, [], {}, 1, "x", [None], {"a": {}}),
+    *({key: value} for key in ("revision", "sources", "timeline", "aliases", "tool_graph") for value in (None, 5, [5])),
+    {"thread_id": 7, "timeline": None, "tool_graph": {"a": 1}, "revision": "x", "lesson": [], "plan": 5},
+]
 PDF = b"%PDF " + bytes(range(256)) * 9_000  # three parts
 
 
@@ -305,6 +312,36 @@ async def test_records_in_the_form_of_the_rfc_are_read_back_as_they_are_shown(ex
         assert one.record == replace(shown, valid_from=None, valid_to=None, lifecycle=lifecycle)
     live = await memory.value("SELECT count(*) FROM relation WHERE ended_at IS NULL")
     assert sum(len(one.relations) for one in found) == live
+
+
+@pytest.mark.parametrize("column", ["payload", "provenance", "interpretation"])
+async def test_malformed_records_are_left_out_and_named_and_no_others(exporter: Exporter, column: str) -> None:
+    await a_life(exporter)
+    memory = exporter.memory
+    rows = await memory.rows("SELECT DISTINCT ON (type) id FROM record WHERE sealed IS NULL ORDER BY type, id")
+    some = [row["id"] for row in rows]
+    total = await memory.value("SELECT count(*) FROM record")
+    for value in MALFORMED:
+        stored = f"UPDATE record SET {column} = CAST(:value AS jsonb) WHERE id = ANY(:ids)"  # noqa: S608
+        await memory.rows(stored, value=orjson.dumps(value).decode(), ids=some)
+        assert (await exporter.bytes()).count(b'"kind":"record"') == total  # as it is stored
+        for form in ("rfc", "markdown"):
+            async with exporter.exports.open(memory.trust, ExportRequest(form=ExportForm.RFC)) as export:
+                if form == "rfc":
+                    written = [chunk.records async for chunk in export.chunks()]
+                else:
+                    whole = export.whole_records()
+                    notes = partial(note_of, names={})
+                    written = [whole.made(one, notes) is not None async for page in whole.pages() for one in page]
+                assert sum(written) + len(export.left_out) == total, value
+                assert len(set(export.left_out)) == len(export.left_out)
+                named = {str(id_) for id_ in export.left_out} - {str(id_) for id_ in some}
+                assert named <= await episodes(memory), value  # whose timeline has the malformed events
+
+
+async def episodes(memory: Memory) -> set[str]:
+    """Return the ids of the episodes of threads."""
+    return {str(row["id"]) for row in await memory.rows("SELECT id FROM episode")}
 
 
 async def test_an_export_under_writers_is_one_snapshot(exporter: Exporter, monkeypatch: pytest.MonkeyPatch) -> None:

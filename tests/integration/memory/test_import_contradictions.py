@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +25,10 @@ from stratagraph.store.model.fact_predicates import FactPredicate
 from stratagraph.store.records.predicates import register
 
 MUTATIONS = 100
+_DANGLING = (
+    "SELECT count(*) FROM fact f, unnest(ARRAY[f.subject_entity, f.object_entity]) AS e(id)"
+    " WHERE e.id IS NOT NULL AND NOT EXISTS (SELECT FROM record r WHERE r.id = e.id)"
+)
 
 
 async def _refusals(report: RestorationReport) -> list[str]:
@@ -38,9 +43,7 @@ async def _both_know(memory: Memory, other: Memory, transfer: Transfer, *entitie
     other.clock.at = memory.clock.at
 
 
-async def test_an_equal_active_fact_is_refused_with_its_relations(
-    memory: Memory, other: Memory, transfer: Transfer
-) -> None:
+async def test_an_equal_fact_is_the_one_that_is_stored_here(memory: Memory, other: Memory, transfer: Transfer) -> None:
     await _both_know(memory, other, transfer, "rocket")
     await memory.observe("rocket", "weighs", 5)
     await memory.observe("rocket", "flies_to", "the moon")
@@ -48,10 +51,8 @@ async def test_an_equal_active_fact_is_refused_with_its_relations(
 
     report = await transfer.imported(other, await transfer.exported(memory))
 
-    (reason,) = await _refusals(report)
-    assert str(known.primary.id) in reason
-    assert "says the same" in reason
-    assert report.left_out == {"relations of a refused record": 1}
+    assert (report.refused, report.left_out) == ([], {})
+    assert [one.here for one in report.same] == [str(known.primary.id)]
     assert await other.value("SELECT count(*) FROM record WHERE type = 4") == 2
     assert (await transfer.imported(memory, await transfer.exported(memory))).refused == []
 
@@ -87,12 +88,70 @@ async def test_a_slot_of_another_cardinality_is_refused(memory: Memory, other: M
     ]
 
 
-async def test_an_identifier_of_another_entity_is_refused(memory: Memory, other: Memory, transfer: Transfer) -> None:
-    for one, name in ((memory, "Ada"), (other, "Augusta")):
-        await one.entity(name, identifiers=[{"namespace": "email", "value": "ada@example.org"}])
+async def test_an_entity_with_identifiers_of_several_is_refused_with_its_facts(
+    memory: Memory, other: Memory, transfer: Transfer
+) -> None:
+    identifiers = [{"namespace": "email", "value": f"{name}@example.org"} for name in ("ada", "augusta")]
+    await memory.entity("Ada", identifiers=identifiers)
+    await memory.observe("Ada", "lives_in", "London")
+    await memory.observe("Byron", "knows", "Ada")
+    for number, one in enumerate(identifiers):
+        await other.entity(f"Ada {number}", identifiers=[one])
+    path = await transfer.exported(memory)
+    planned = await transfer.imported(other, path, dry_run=True)
+    report = await transfer.imported(other, path)
+
+    assert replace(planned, is_dry_run=False) == report
+    reasons = await _refusals(report)
+    assert sum("those of several entities" in reason for reason in reasons) == 1
+    assert sum("of the file, which is refused" in reason for reason in reasons) == len(reasons) - 1 >= 1
+    assert await other.value(_DANGLING) == 0
+
+
+async def test_two_entities_of_the_file_are_not_one_here(memory: Memory, other: Memory, transfer: Transfer) -> None:
+    identifiers = [{"namespace": "email", "value": f"{name}@example.org"} for name in ("ada", "augusta")]
+    await other.entity("Ada", identifiers=identifiers)
+    for number, one in enumerate(identifiers):
+        await memory.entity(f"Ada {number}", identifiers=[one])
     report = await transfer.imported(other, await transfer.exported(memory))
     (reason,) = await _refusals(report)
-    assert "has one of its identifiers" in reason
+    assert report.mapped == {"entity": 1}
+    assert "the same as another entity of the file" in reason
+
+
+async def test_what_took_the_place_of_a_fact_that_is_active_here_is_refused(
+    memory: Memory, other: Memory, transfer: Transfer
+) -> None:
+    """Neither is what is active here beside its successor, nor what is superseded here active again."""
+    for one in (memory, other):
+        await one.entity("Doyle", identifiers=[{"namespace": "staff", "value": "7"}])
+    retires = await memory.observe("Doyle", "plans", "to retire in 2027")
+    for year in (2028, 2029):
+        payload = {"subject": "Doyle", "predicate": "plans", "object": f"to retire in {year}"}
+        revised = await memory.revise(
+            Supersede(record_id=retires.primary.id, rationale="later", payload=payload, evidence=EVIDENCE)
+        )
+        retires = replace(retires, primary=revised.record)
+    await other.observe("Doyle", "plans", "to retire in 2027")
+    await memory.observe("Doyle", "speaks", "Norwegian")
+    gone = await other.observe("Doyle", "speaks", "Norwegian")
+    await other.revise(Retract(record_id=gone.primary.id, rationale="it is Danish"))
+
+    path = await transfer.exported(memory)
+    planned = await transfer.imported(other, path, dry_run=True)
+    report = await transfer.imported(other, path)
+
+    assert replace(planned, is_dry_run=False) == report
+    reasons = await _refusals(report)
+    assert len(reasons) == 2
+    assert any("takes the place of what the fact" in reason for reason in reasons)
+    assert any(str(gone.primary.id) in reason and "is retracted here" in reason for reason in reasons)
+    active = await other.rows("SELECT payload ->> 'object' AS value FROM record WHERE type = 4 AND state = 1")
+    assert [row["value"] for row in active] == ["to retire in 2027"]
+    before = await transfer.text(other)
+    again = await transfer.imported(other, path)
+    assert again.refused == report.refused
+    assert await transfer.text(other) == before
 
 
 async def test_the_working_state_and_the_open_episode_of_a_known_thread_are_refused(

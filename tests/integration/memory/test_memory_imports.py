@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import json
+import os
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -307,6 +309,158 @@ async def test_an_older_file_does_not_take_back_what_a_newer_one_said(memory: Me
     assert list(await facts(memory, *ALL_STATES)) == [("ann", "memory", "lives in Bergen", None, None)]
 
 
+@st.composite
+def lives(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Memories with the days on which they were changed, each with its text from then on; None for a deletion."""
+    found = []
+    for number in range(draw(st.integers(1, 4))):
+        days = sorted(draw(st.lists(st.integers(1, 200), min_size=1, max_size=4, unique=True)))
+        texts: list[str | None] = [f"{number} {TEXTS[place % 3]}" for place in range(len(days))]
+        if len(days) > 1 and draw(st.booleans()):
+            texts[-1] = None
+        found.append(
+            {
+                "id": f"m{number}",
+                "user": draw(st.sampled_from(["ann", "ben"])),
+                "texts": list(zip(days, texts, strict=True)),
+                "touched": draw(st.none() | st.integers(201, 250)),  # the day on which its metadata were changed
+                "expires": draw(st.none() | st.integers(251, 300)),
+            }
+        )
+    return found
+
+
+def present_of(life: dict[str, Any]) -> dict[str, Any]:
+    """A memory as `get_all` shows it."""
+    days = [at for at, _ in life["texts"]]
+    updated = life["touched"] or (days[-1] if len(days) > 1 else None)
+    expires = None if life["expires"] is None else (day(life["expires"]) or "")[:10]
+    return {
+        "id": life["id"],
+        "memory": life["texts"][-1][1],
+        "user_id": life["user"],
+        "created_at": day(days[0]),
+        "updated_at": day(updated),
+        "expiration_date": expires,
+    }
+
+
+def changes_of(life: dict[str, Any]) -> list[dict[str, Any]]:
+    """The history of a memory, which does not say whose it is."""
+    rows, before = [], None
+    for at, text in life["texts"]:
+        event = "ADD" if before is None else "UPDATE" if text is not None else "DELETE"
+        first, last = day(life["texts"][0][0]), None if event == "ADD" else day(at)
+        own = {"memory_id": life["id"], "old_memory": before, "new_memory": text, "event": event}
+        rows.append({**own, "created_at": first, "updated_at": last, "is_deleted": int(event == "DELETE")})
+        before = text
+    return rows
+
+
+def held(life: dict[str, Any]) -> list[Fact]:
+    """The facts that a memory is in the end, when both of its files are known."""
+    facts_: list[Fact] = []
+    for place, (at, text) in enumerate(life["texts"]):
+        ends = [one for one, _ in life["texts"][place + 1 :]]
+        start = day(at) if ends or place else None
+        end = day(ends[0]) if ends else day(life["expires"])
+        if text is not None:
+            facts_.append((life["user"], "memory", text, start, end))
+    return facts_
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(lived=lives(), order=st.permutations(range(4)), together=st.booleans(), chance=st.randoms(use_true_random=False))
+async def test_memories_and_their_histories_are_the_same_facts_in_any_order_of_files(
+    postgres_url: str,
+    template_database: str,
+    tmp_path: Path,
+    lived: list[dict[str, Any]],
+    order: list[int],
+    together: bool,
+    chance: random.Random,
+) -> None:
+    """A history does not say whose a memory is; the memory itself does, in the same run, earlier or later."""
+    parts: list[Any] = [[], [], [], []]
+    for life in lived:
+        if life["texts"][-1][1] is not None:
+            parts[chance.randrange(2)].append(present_of(life))
+        else:
+            # It was seen before it was deleted.
+            seen = {**life, "texts": life["texts"][:-1], "touched": None}
+            parts[chance.randrange(2)].append(present_of(seen))
+        parts[2 + chance.randrange(2)] += changes_of(life)
+    chance.shuffle(parts[2])
+    files = [written(tmp_path, parts[place], f"{place}.json") for place in order if parts[place]]
+    runs = [files] if together else [[file] for file in files]
+    expected = dict.fromkeys((one for life in lived for one in held(life)), 1)
+    async with empty(postgres_url, template_database) as memory:
+        dry = [await imported(memory, *run, dry_run=True) for run in runs[:1]]
+        first = [await imported(memory, *run) for run in runs]
+        assert [one.refused for one in first] == [[]] * len(runs)
+        assert (dry[0].captured, dry[0].changed, dry[0].superseded) == (
+            first[0].captured,
+            first[0].changed,
+            first[0].superseded,
+        )
+        assert await facts(memory) == expected
+        stored = await everything(memory)
+        again = [await imported(memory, *run) for run in runs]
+        assert [(one.captured, one.changed) for one in again] == [(0, 0)] * len(runs)
+        assert await everything(memory) == stored
+        other = await imported(memory, *reversed(files))
+        assert (other.captured, other.changed) == (0, 0)
+
+
+async def test_a_history_that_does_not_say_whose_it_is_takes_no_memory_from_its_user(
+    memory: Memory, tmp_path: Path
+) -> None:
+    life = {"id": "m1", "user": "ann", "texts": [(1, "likes plums"), (9, "plays the oboe")], "touched": None}
+    present = written(tmp_path, [present_of({**life, "expires": None})], "get_all.json")
+    history = written(tmp_path, changes_of(life), "history.json")
+    unowned = [{**present_of({**life, "expires": None}), "user_id": None}]
+    await imported(memory, present)
+    known = await imported(memory, history)
+    assert (known.captured, known.changed, known.superseded) == (1, 0, 0)
+    assert (await imported(memory, written(tmp_path, unowned, "bare.json"))).captured == 0
+    assert await facts(memory, *ALL_STATES) == {
+        ("ann", "memory", "likes plums", day(1), day(9)): 1,
+        ("ann", "memory", "plays the oboe", day(9), None): 1,
+    }
+    tags = [set(one.tags) for one in await listed(memory, MemoryType.SEMANTIC)]
+    assert all({"mem0", "user:ann"} <= own for own in tags)
+
+
+async def test_a_dry_run_counts_what_versions_of_one_run_supersede(memory: Memory, tmp_path: Path) -> None:
+    def file(name: str, month: int) -> Path:
+        changed = f"2025-{month:02}-01T00:00:00Z"
+        memories = [
+            {"id": f"m{number}", "memory": f"sang {TEXTS[number]} {month}", "user_id": "ann", "updated_at": changed}
+            for number in range(3)
+        ]
+        return written(tmp_path, memories, name)
+
+    files = [file("a.json", 3), file("b.json", 5), file("c.json", 4), file("d.json", 5)]
+    dry = await imported(memory, *files, dry_run=True)
+    real = await imported(memory, *files)
+    assert (real.captured, real.changed, real.superseded, real.replayed) == (6, 3, 3, 3)
+    assert (dry.captured, dry.changed, dry.superseded, dry.replayed) == (6, 3, 3, 3)
+    assert dry.skipped == real.skipped == {"memories that are older than what is known of them": 3}
+    assert dry.records["semantic"] == real.records["semantic"] == 6
+
+
+async def test_a_file_that_cannot_be_read_leaves_the_others_of_its_format(memory: Memory, tmp_path: Path) -> None:
+    whole = mem0_file(tmp_path, {1: ("ann", "sings")}, "b.json")
+    cut = tmp_path / "a.jsonl.gz"
+    hashes = (random.Random(number).randbytes(200).hex() for number in range(120))
+    lines = [json.dumps({"id": f"c{number}", "memory": "hums", "hash": one}) for number, one in enumerate(hashes)]
+    content = gzip.compress("\n".join(lines).encode())
+    cut.write_bytes(content[: len(content) // 2])
+    summary = await imported(memory, cut, whole)
+    assert [one.item for one in summary.refused][-1:] == ["a.jsonl.gz"]
+    assert ("ann", "memory", "sings", None, None) in await facts(memory)
+
+
 async def test_two_users_of_one_file_stay_apart_in_answers(memory: Memory, tmp_path: Path) -> None:
     said = {1: ("ann", "is allergic to walnuts"), 2: ("ben", "is allergic to mussels"), 3: ("ann", "sings alto")}
     await imported(memory, mem0_file(tmp_path, said))
@@ -533,3 +687,15 @@ async def test_an_export_in_the_form_of_the_rfc_comes_back_in_another_store(
 
 def identity(record: MemoryRecord) -> tuple[Any, ...]:
     return record.id, record.state, record.version, record.name, record.text, record.created_at, record.updated_at
+
+
+async def test_names_of_files_that_are_no_utf_8_are_written_with_escapes(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / os.fsdecode(b"bad\xff\xfename.md")).write_text("# Cranes\n\nThe crane lifts 25 tonnes.\n")
+    (folder / os.fsdecode(b"bad\xfe.json")).write_text("[3]")
+    summary = await imported(memory, folder)
+    assert summary.captured > 0
+    (refused,) = summary.refused
+    assert "bad\\xfe.json" in refused.item
+    assert (await imported(memory, folder)).captured == 0

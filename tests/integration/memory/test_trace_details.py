@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,20 @@ async def test_two_users_of_one_file_stay_apart(memory: Memory, tmp_path: Path, 
         assert await first_answer(memory, f"What is the door code of {user}?") == f"user: My door code is {code}."
     again = await imported(memory, written(tmp_path, *lines))
     assert (again.captured, again.replayed) == (0, 6)
+
+
+async def test_two_users_who_say_the_same_are_two_conversations(memory: Memory, tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "Remind me of my keys."}, {"role": "assistant", "content": "I will."}]
+    lines = [{"user_id": user, "messages": messages} for user in ("gull-17", "tern-4", "gull-17")]
+    for captured, replayed in ((4, 2), (0, 6)):
+        summary = await imported(memory, written(tmp_path, *lines))
+        assert (summary.captured, summary.replayed) == (captured, replayed)
+    for user in ("gull-17", "tern-4"):
+        page = await memory.lookup.records(memory.trust, RecordFilter(any_tags=[f"user:{user}"]), first=9)
+        assert sum(record.name == "user: Remind me of my keys." for record in page.records) == 1
+    longer = {"user_id": "tern-4", "messages": [*messages, {"role": "user", "content": "Thanks."}]}
+    summary = await imported(memory, written(tmp_path, longer))
+    assert (summary.captured, summary.continued) == (1, 1)
 
 
 async def test_named_speakers_are_persons_whose_words_are_found(memory: Memory, tmp_path: Path) -> None:
@@ -141,6 +156,14 @@ async def test_fields_that_are_not_read_are_counted_by_their_path(memory: Memory
 @pytest.mark.parametrize(
     ("flags", "failed"),
     [
+        ({"content": '{"error": "no route"}'}, True),
+        ({"content": '{"is_error": true}'}, True),
+        ({"content": '{"success": false, "rows": []}'}, True),
+        ({"content": '{"status": "error", "detail": "down"}'}, True),
+        ({"content": '{"exit_code": 2, "output": ""}'}, True),
+        ({"content": '{"returncode": 0, "error": null, "success": true}'}, False),
+        ({"content": '{"status": "cancelled"}'}, False),
+        ({"content": '{"error": "no route"}', "is_error": False}, False),
         ({"is_error": True}, True),
         ({"is_error": False}, False),
         ({"status": "error"}, True),
@@ -162,9 +185,21 @@ async def test_flags_say_whether_a_call_failed_and_its_text_only_without_them(
     ]
     await imported(memory, written(tmp_path, {"id": "x", "messages": messages, "success": True}))
     found = await memory.retrieve.retrieve(
-        memory.trust, RetrieveRequest(task_descriptor="errors found none", memory_types=(MemoryType.EPISODIC,))
+        memory.trust, RetrieveRequest(task_descriptor="what did the look find?", memory_types=(MemoryType.EPISODIC,))
     )
-    call = next(node.record for node in found.nodes if node.record.text and node.record.text.startswith("look"))
+    calls = [node.record for node in found.nodes if node.record.text and node.record.text.startswith("look")]
+    (call,) = calls[:1]
     assert call.payload is not None
     (event,) = call.payload["timeline"]
     assert (event["event_kind"] == "tool_error") is failed
+
+
+async def test_a_file_whose_name_is_no_utf_8_is_refused_by_its_name_with_escapes(
+    memory: Memory, tmp_path: Path
+) -> None:
+    written(tmp_path, {"messages": [{"role": "user", "content": "hello"}]})
+    (tmp_path / os.fsdecode(b"bad\xfe.json")).write_text("{}")
+    summary = await import_traces(memory.capture, memory.trust, tmp_path)
+    assert summary.captured == 1
+    (refused,) = summary.refused
+    assert "bad\\xfe.json" in refused.item

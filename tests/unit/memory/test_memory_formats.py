@@ -183,6 +183,69 @@ def test_a_file_of_no_format_names_the_nearest_one_and_the_first_difference(tmp_
         format_of([{}], "mem1")
 
 
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({"results": [{"id": "1", "memry": "x", "user_id": "a"}]}, "mem0, but `results.0` has no `memory`"),
+        ([{"id": "1", "memry": "x", "user_id": "a"}], "mem0, but it has no `memory`"),
+        ([{"id": "1", "memory_id": "x", "evnt": "ADD"}], "mem0, but it has no `event`"),
+        ({"agents": [{"nme": "x", "block_ids": []}], "blocks": []}, "Letta agent file, but its first agent has no"),
+        ({"nodes": [{"uid": "1", "group_id": "g", "labels": []}]}, "Graphiti, but it has no `uuid`"),
+        ([{"type": "entity", "name": "x", "observations": []}], "MCP server-memory, but it has neither `entityType`"),
+        ([{"id": "1", "payload": {}, "lifecycle": {}}], "Membrane records, but it has no `sensitivity`"),
+    ],
+)
+def test_the_nearest_format_is_one_that_has_fields_of_the_file(value: Any, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(value))
+    with pytest.raises(InvalidInput, match=f"nearest is {reason}"):
+        read(path)
+
+
+def test_a_file_without_a_field_of_any_format_is_near_to_none(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    for value in ({"some": [{"thing": 1}]}, [], 7, ["text"]):
+        path.write_text(json.dumps(value))
+        with pytest.raises(InvalidInput, match="fits no known format: it has no field of Letta agent file, MCP"):
+            read(path)
+
+
+@pytest.mark.parametrize("name", ["letta.af", "mem0.json"])
+def test_a_file_that_is_the_text_of_its_json_says_the_same(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps((SAMPLES / name).read_text()))
+    found, reading = read(path)
+    expected, counts = read(SAMPLES / name)
+    assert found == expected
+    assert (reading.unread, reading.skipped) == (counts.unread, counts.skipped)
+    path.write_text(json.dumps("{no json}"))
+    with pytest.raises(InvalidInput, match="neither JSON nor JSON Lines"):
+        read(path)
+
+
+def test_the_day_on_which_a_memory_expires_is_one_of_the_zone_or_of_utc(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    memory = {"id": "1", "memory": "Sings", "user_id": "u", "expiration_date": "2025-09-30"}
+    path.write_text(json.dumps([memory]))
+    for zone, hour in ((None, 0), ("America/New_York", 4)):
+        (sings,) = read(path, zone)[0]
+        assert sings.end == datetime(2025, 9, 30, hour, tzinfo=UTC)
+    path.write_text(json.dumps([memory | {"expiration_date": "soon"}]))
+    (refused,) = read(path)[0]
+    assert "expiration_date: 'soon' is not an RFC 3339 time" in refused.reason
+
+
+def test_a_memory_that_is_newer_than_its_history_goes_on_where_that_ends(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    first, last = "2025-01-01T00:00:00Z", "2025-02-01T00:00:00Z"
+    change = {"memory_id": "1", "event": "ADD", "new_memory": "Sings", "created_at": first}
+    memory = {"id": "1", "memory": "Hums", "user_id": "u", "created_at": first, "updated_at": last}
+    path.write_text(json.dumps([change, memory | {"expiration_date": "2025-12-01"}]))
+    told = [(one.id, one.subject.name, one.value, one.start, one.end) for one in read(path)[0]]
+    days = [datetime(2025, month, 1, tzinfo=UTC) for month in (1, 2, 12)]
+    assert told == [("memory:1@0", "u", "Sings", days[0], days[1]), ("memory:1", "u", "Hums", days[1], days[2])]
+
+
 def test_a_history_of_changes_is_a_text_for_each_time_and_the_last_one_is_the_memory() -> None:
     found = statements(read(SAMPLES / "mem0_history.json")[0])
     told = {(one.id, one.value, one.start and one.start.year, one.end and one.end.month) for one in found.values()}
@@ -278,6 +341,41 @@ def test_fields_in_the_text_of_a_note_are_statements_and_code_is_text(tmp_path: 
         for one in statements(read(path)[0]).values()
     }
     assert told == {("length", "9 m"), ("owner", "Ada"), ("links_to", "Other Note"), ("note", code)}
+
+
+@pytest.mark.parametrize(
+    ("begins", "problem"),
+    [
+        ("---\nboat: 1\ntitle: Boat: the red one\n---\n", "is no YAML: mapping values are not allowed here (line 3)"),
+        ("---\ncreated: 2025-13-45\n---\n", "is no YAML: month must be in 1..12"),
+        ("+++\ntitle = Boat\n+++\n", "is no TOML: "),
+        (f"---\ntitle: {'x' * 70_000}\n---\n", "has 70007 characters"),
+    ],
+)
+def test_a_note_whose_front_matter_is_broken_is_read_without_it(begins: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "Boat.md"
+    path.write_text(f"{begins}Has a [[Mast]].\n- [rig] gaff\n")
+    found, reading = read(path)
+    told = {(one.subject.name, one.predicate) for one in statements(found).values()}
+    assert told == {("Boat", "note"), ("Boat", "rig"), ("Boat", "links_to")}
+    ((unread, times),) = reading.unread.items()
+    assert unread.startswith(f"front matter (Boat.md: {problem}")
+    assert times == 1
+    path.write_text(begins)  # there is nothing else
+    (refused,) = read(path)[0]
+    assert refused.reason.startswith(f"front matter: {problem}")
+
+
+def test_a_note_with_a_date_that_is_none_keeps_it_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "Trip.md"
+    path.write_text("---\ndate: after the thaw\ncreated: 2025-03-01\nmodified: true\n---\nGo north.\n")
+    found, _ = read(path)
+    told = {(one.predicate, one.value) for one in statements(found).values()}
+    assert told == {("date", "after the thaw"), ("modified", True), ("note", "Go north.")}
+    assert {(one.at, one.changed_at) for one in found} == {(datetime(2025, 3, 1, tzinfo=UTC), None)}
+    path.write_text("---\ndate: 2025-03-01T10:00:00\n---\nGo north.\n")
+    (refused,) = read(path)[0]
+    assert "--timezone" in refused.reason
 
 
 def test_times_without_an_offset_are_those_of_the_zone_or_are_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,12 @@ def test_the_files_of_a_directory_are_found_by_their_endings(tmp_path: Path) -> 
         ("\n".join(json.dumps({"messages": [{"content": "x"}]}) for _ in range(150)), "messages.0 has no `role`"),
         (json.dumps([{"messages": [{"role": "user"}]}] * 3), "messages.0 has no `content`"),
         ("7", "fits no known format; the nearest is"),
+        ("[]", "nearest is chat completions, but it is a list without messages"),
+        (json.dumps({"mesages": MESSAGES}), "nearest is chat completions, but it has no list `messages`"),
+        (json.dumps({"contents": [{"role": "user", "prts": []}]}), "nearest is Gemini contents, but contents.0 has no"),
+        (json.dumps({"conversations": [{"from": "human", "val": "x"}]}), "nearest is ShareGPT, but conversations.0"),
+        (json.dumps({"schema_version": "ATIF-v1.7", "agent": {}}), "nearest is ATIF trajectory, but it has no list"),
+        (json.dumps({"custom_id": "a", "result": {"message": MESSAGES[0]}}), "nearest is chat completions, but it has"),
     ],
 )
 def test_a_file_that_has_no_known_format_is_refused_once_with_the_nearest(
@@ -126,3 +133,20 @@ def test_of_many_lines_without_a_format_before_the_first_good_one_the_first_hund
     listed: list[Any] = refusals(tmp_path / "t.jsonl")
     assert [one.place for one in listed] == [*(f"line {number}" for number in range(1, 101)), ""]
     assert "30 further" in listed[-1].reason
+
+
+def test_what_is_no_file_and_what_is_no_utf_8_is_refused_at_once(tmp_path: Path) -> None:
+    pipe, wide = tmp_path / "pipe.json", tmp_path / "wide.json"
+    os.mkfifo(pipe)
+    wide.write_text(LINES, encoding="utf-16")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    for path, words in ((pipe, "no regular file"), (tmp_path / "zero.json", "no regular file"), (wide, "UTF-16")):
+        with pytest.raises(InvalidInput, match=words):
+            list(read_documents(path))
+
+
+def test_a_half_surrogate_pair_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text(
+        '{"id": "\\ud800", "messages": []}\n' + LINES + '\n{"messages": [{"role": "\\udfff"}]}'
+    )
+    assert [one.place for one in refusals(tmp_path / "t.jsonl")] == ["line 1", "line 5"]

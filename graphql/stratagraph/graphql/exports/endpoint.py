@@ -1,8 +1,8 @@
 """The endpoint GET /export: everything that the caller may read in full, as JSON Lines, in one snapshot.
 
-The answer is made as it is read, so a slow client slows down the reading and takes no memory. A client that takes
-nothing for STALLED_S is cut off. An answer that could not be completed ends without its `end` line, and its connection
-is closed; the client continues by the token and the number of bytes that it has.
+The answer is made as it is read, so a slow client slows down the reading and takes no memory. A client that is slower
+than SLOWEST by more than STALLED_S is cut off. An answer that could not be completed ends without its `end` line, and
+its connection is closed; the client continues by the token and the number of bytes that it has.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ from stratagraph.memory.transfer.chunks import Chunk
 from stratagraph.memory.transfer.exports import ExportForm, ExportRequest, Exports
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.error_values import shown
-from stratagraph.store.model.errors import InvalidInput, StratagraphError
+from stratagraph.store.model.errors import InvalidInput, SnapshotGone, StoreUnavailable, StratagraphError
 
 PATH = "/export"
 TOKEN = "X-Export-Snapshot"
 POINTS = 100.0  # of an export
 POINTS_PER_RECORD = 0.02  # besides, owed by the next operation of the credential
-STALLED_S = 30.0  # seconds after which a client that takes nothing is cut off
-LONGEST_S = 3_600.0  # seconds that an answer may take: its transaction holds back the clean-up of the database
+SLOWEST = 128 << 10  # bytes in a second that a client takes at least, before compression
+STALLED_S = 30.0  # seconds by which it may be later than that
+GRACE_S = 300.0  # seconds beyond the time of its bytes at SLOWEST for which a snapshot is read, with all interruptions
+LONGEST_S = 3_600.0  # seconds for which it is read at most: it holds back the clean-up of the database
+MOST_LOGGED = 50  # ids of records that are left out
 MOST_DIGITS = 15  # of a number of bytes
 _PARAMETERS = ("scope", "types", "as", "artifacts", "snapshot", "from")
 _SEVERAL = ("scope", "types")
@@ -103,6 +106,8 @@ class _Endpoint:
             try:
                 invalid = until_invalid(self._authentication, header, credential)
                 await answer.send(offset, _hung_up(receive), session.leaving.wait(), invalid)
+            except StratagraphError as error:
+                await refusal(error)(scope, receive, send)
             finally:
                 self._admission.owe(credential.party, POINTS_PER_RECORD * answer.records)
                 scope["state"]["record"].touch(answer.records)
@@ -114,30 +119,49 @@ class _Answer:
     def __init__(self, session: Session, send: Send) -> None:
         self._session = session
         self._send = send
+        self._has_begun = False
+        self._position = 0  # in the export, of what was read so far
+        self._patience_s = STALLED_S  # for which the client may still be late
         self.records = 0  # read so far
 
     async def send(self, offset: int, *events: Coroutine[Any, Any, Any]) -> None:
-        """Send the export from a number of bytes on. Returns without completing the answer where that cannot be."""
-        session, began = self._session, time.monotonic()
+        """Send the export from a number of bytes on. Returns without completing the answer where that cannot be.
+
+        Raises what prevents it while nothing has been sent: InvalidInput if the export has fewer bytes, SnapshotGone if
+        its snapshot was read for long enough, and StoreUnavailable.
+        """
+        session = self._session
         ends = [asyncio.ensure_future(one) for one in events]
-        headers = {**_HEADERS, **({TOKEN.lower(): session.token} if session.token is not None else {})}
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         try:
-            await self._send({"type": "http.response.start", "status": 200, "headers": raw})
             async with aclosing(self._parts(offset, ends)) as parts:
                 async for part in parts:
-                    if time.monotonic() > began + LONGEST_S:
-                        session.closing.set()
-                        raise _Interrupted
+                    await self._begin()
                     await self._take(part, ends)
                     await give_way()
+            if offset > self._position:
+                raise InvalidInput(
+                    f"from: the export has {self._position} bytes, and {offset} are to be left out; give the number of"
+                    " bytes that you have, before compression, or start again without `snapshot`.",
+                    path=["from"],
+                )
+            await self._begin()
+            if session.export.left_out:  # so that the client learns that the export is not complete
+                session.closing.set()
+                left_out = [str(one) for one in session.export.left_out[:MOST_LOGGED]]
+                _log.warning("records left out of an export", count=len(session.export.left_out), records=left_out)
+                return
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
             session.held_s = FINISHED_S
         except _Interrupted:
             _log.warning("export interrupted", records=self.records)
+            if not self._has_begun:
+                raise StoreUnavailable("The export was interrupted before its first bytes; start it again.") from None
         except StratagraphError as error:
-            session.closing.set()
             _log.warning("export failed", records=self.records, code=error.code)
+            if self._has_begun or not isinstance(error, InvalidInput):  # which may be tried again
+                session.closing.set()
+            if not self._has_begun:
+                raise
         except BaseException:
             session.closing.set()
             raise
@@ -146,12 +170,22 @@ class _Answer:
                 one.cancel()
             await asyncio.gather(*ends, return_exceptions=True)
 
+    async def _begin(self) -> None:
+        """Send the status and the headers, if they have not been sent."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        token = self._session.token
+        headers = {**_HEADERS, **({TOKEN.lower(): token} if token is not None else {})}
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await self._send({"type": "http.response.start", "status": 200, "headers": raw})
+
     async def _parts(self, offset: int, ends: Sequence[asyncio.Future[Any]]) -> AsyncGenerator[bytes]:
         """Yield what follows so many bytes of the export, and note checkpoints."""
         checkpoints = self._session.checkpoints
         start = self._session.before(offset)
-        position = start.offset if start is not None else 0
-        while checkpoints and checkpoints[-1].offset > position:
+        self._position = start.offset if start is not None else 0
+        while checkpoints and checkpoints[-1].offset > self._position:
             checkpoints.pop()
         async with aclosing(self._session.export.chunks(start)) as chunks:
             while (chunk := await _next(chunks)) is not None:
@@ -160,22 +194,29 @@ class _Answer:
                 self.records += chunk.records
                 if any(one.done() for one in ends):
                     raise _Interrupted
-                data = chunk.data[max(0, offset - position) :]
-                position += len(chunk.data)
+                data = chunk.data[max(0, offset - self._position) :]
+                self._position += len(chunk.data)
+                if self._session.export.age_s > min(LONGEST_S, GRACE_S + self._position / SLOWEST):
+                    raise SnapshotGone
                 if data:
                     yield data
 
     async def _take(self, part: bytes, ends: Sequence[asyncio.Future[Any]]) -> None:
-        """Send a part. Raises _Interrupted if the client does not take it within STALLED_S, or has gone."""
+        """Send a part. Raises _Interrupted if the client is too late, or has gone.
+
+        Only the time for which the client is waited for counts, so that a busy service cuts nobody off.
+        """
         message = {"type": "http.response.body", "body": part, "more_body": True}
         sending = asyncio.ensure_future(self._send(message))
+        allowed_s, began = self._patience_s + len(part) / SLOWEST, time.monotonic()
         try:
-            await asyncio.wait({sending, *ends}, timeout=STALLED_S, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sending, *ends}, timeout=allowed_s, return_when=asyncio.FIRST_COMPLETED)
             if not sending.done():
                 raise _Interrupted
             sending.result()
         finally:
             sending.cancel()
+        self._patience_s = min(STALLED_S, allowed_s - (time.monotonic() - began))
 
 
 async def _next(chunks: AsyncIterator[Chunk]) -> Chunk | None:

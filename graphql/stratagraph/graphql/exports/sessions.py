@@ -1,5 +1,8 @@
 """Exports that are open in one process: how many, for whom, and for how long after their client has gone.
 
+A credential has one place, a tenant half of them, and the last of these is for callers with admin access, so that
+nobody keeps what others need.
+
 Each is open in a task of its own, because a transaction must end in the task in which it began. A client that comes
 back within HELD_S continues in the same snapshot, from the last checkpoint before the bytes that it has.
 """
@@ -8,17 +11,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from stratagraph.memory.transfer.chunks import Checkpoint
 from stratagraph.memory.transfer.exports import Export, ExportForm, ExportRequest, Exports
+from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import RateLimited
 from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import EXPORT_POOL_SIZE
 
-AT_ONCE = 2  # exports that are open in one process; each holds a connection of the database
+AT_ONCE = EXPORT_POOL_SIZE  # exports that are open in one process; each holds a connection of the database
 HELD_S = 120.0  # seconds for which an export is held after its client has gone
 FINISHED_S = 10.0  # seconds for which it is held after its last bytes were sent, which may still be under way
 IDLE = timedelta(seconds=HELD_S + 60)  # for which its transaction may wait for the next statement
@@ -36,6 +41,7 @@ class Session:
     """
 
     party: str
+    tenant: str
     export: Export
     token: str | None
     held_s: float = HELD_S
@@ -63,13 +69,13 @@ class Session:
 
 
 class OpenExports:
-    """The open exports of one process: one of each party, AT_ONCE in all. One that is only held gives way."""
+    """The open exports of one process. One that is only held gives way."""
 
     def __init__(self, exports: Exports, stopping: asyncio.Event) -> None:
         self._exports = exports
         self._stopping = stopping
         self._sessions: dict[str, Session] = {}  # by party
-        self._opening = 0
+        self._opening: dict[str, str] = {}  # tenants, by party
         self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -107,17 +113,18 @@ class OpenExports:
 
     async def _opened(self, party: str, trust: Trust, request: ExportRequest, token: str | None) -> Session:
         former = self._sessions.get(party)
+        if party in self._opening or (former is not None and former.busy.is_set()):
+            raise _no_place("An export of this credential is being sent already.")
         if former is not None:
-            if former.busy.is_set():
-                raise _no_place("An export of this credential is being sent already.")
             self._close(former)
-        while len(self._sessions) + self._opening >= AT_ONCE:
-            held = next((one for one in self._sessions.values() if one.idle.is_set()), None)
+        while (full := self._full(trust)) is not None:
+            crowd, reason = full
+            held = next((one for one in crowd if one.idle.is_set()), None)
             if held is None:
-                raise _no_place(f"{AT_ONCE} exports are being sent by this process already.")
+                raise _no_place(reason)
             self._close(held)
         ready: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-        self._opening += 1
+        self._opening[party] = trust.tenant
         try:
             task = asyncio.create_task(self._own(party, trust, request, token, ready), name="export")
             self._tasks.add(task)
@@ -127,7 +134,18 @@ class OpenExports:
             ready.add_done_callback(_abandon)
             raise
         finally:
-            self._opening -= 1
+            del self._opening[party]
+
+    def _full(self, trust: Trust) -> tuple[Sequence[Session], str] | None:
+        """Return the exports of which one would have to end before this caller may have a place, and why."""
+        sessions = list(self._sessions.values())
+        share = max(1, AT_ONCE // 2 - (trust.access is not Access.ADMIN))
+        own = [one for one in sessions if one.tenant == trust.tenant]
+        if len(own) + sum(one == trust.tenant for one in self._opening.values()) >= share:
+            return own, f"{share} exports of this tenant are being sent by this process already."
+        if len(sessions) + len(self._opening) >= AT_ONCE:
+            return sessions, f"{AT_ONCE} exports are being sent by this process already."
+        return None
 
     async def _own(
         self, party: str, trust: Trust, request: ExportRequest, token: str | None, ready: asyncio.Future[Session]
@@ -136,7 +154,7 @@ class OpenExports:
         try:
             async with self._exports.open(trust, request, token=token) as export:
                 held = await export.hold(IDLE)
-                session = Session(party, export, held if request.form is ExportForm.NATIVE else None)
+                session = Session(party, trust.tenant, export, held if request.form is ExportForm.NATIVE else None)
                 self._sessions[party] = session
                 ready.set_result(session)
                 try:

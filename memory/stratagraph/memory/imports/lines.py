@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from stratagraph.store.model.errors import InvalidInput
 MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK = 1 << 20  # bytes read at once
 
 Line = tuple[int, bytes | None]  # its number, and None for one that is too long
@@ -43,16 +45,27 @@ def _stripped(line: bytes) -> bytes:
     return line.strip().removeprefix(BOM).strip()
 
 
+def printable(path: Path | str) -> str:
+    """Return a path as text; its bytes that are no UTF-8 are written as \\xNN."""
+    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open the file, uncompressed. Raises InvalidInput if it cannot be read."""
+    """Open the file, uncompressed. Raises InvalidInput if it cannot be read, or is no file, such as a named pipe."""
+    name = printable(path)
+    if path.exists() and not path.is_file():
+        raise InvalidInput(f"file: {name} is no regular file; save what is to be read in one", path=["file"])
     try:
         with path.open("rb") as file:
-            if file.peek(len(_GZIP)).startswith(_GZIP):
+            start = file.peek(len(_GZIP))
+            if start.startswith(_UTF_16):
+                raise InvalidInput(f"file: {name} is UTF-16; save it as UTF-8", path=["file"])
+            if start.startswith(_GZIP):
                 with gzip.open(file) as unpacked:
                     yield cast(IO[bytes], unpacked)
             else:
                 yield file
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(f"file: {path} cannot be read: {reason}", path=["file"]) from error
+        raise InvalidInput(f"file: {name} cannot be read: {reason}", path=["file"]) from error

@@ -11,7 +11,7 @@ from typing import Any
 
 from stratagraph.memory.capture.request import MAX_CONTENT_BYTES
 from stratagraph.memory.imports.conversation import Attachment, Called, Conversation, Returned, Said
-from stratagraph.memory.imports.formats.parts import canonical, json_or_text, storable
+from stratagraph.memory.imports.formats.parts import canonical, json_or_text, storable, tells_failure
 from stratagraph.memory.imports.open_calls import OpenCalls
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput
@@ -204,8 +204,9 @@ class _Calls:
         while self._traced > TRACED and len(self._results) > 1:
             self._traced -= len(self._results.popleft()[1])
         self._answered.add(unique)
-        failed = step.failed if step.failed is not None else text.lstrip().lower().startswith("error")
-        content = {**call.content, "result": json_or_text(text), **({"error": True} if failed else {})}
+        result = json_or_text(text)
+        failed = step.failed if step.failed is not None else tells_failure(result)
+        content = {**call.content, "result": result, **({"error": True} if failed else {})}
         return content, call.place or None, [*call.said, text]
 
     def _called(self, step: Returned) -> _Call | None:

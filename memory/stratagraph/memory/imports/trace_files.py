@@ -17,7 +17,7 @@ import orjson
 
 from stratagraph.memory.imports.formats.format import Format
 from stratagraph.memory.imports.formats.known import format_of, nearest
-from stratagraph.memory.imports.lines import MAX_LINE, Line, numbered_lines, opened
+from stratagraph.memory.imports.lines import MAX_LINE, Line, numbered_lines, opened, printable
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_FILE = 256 * 2**20  # bytes, uncompressed, of a file that is read as a whole
@@ -58,14 +58,14 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
             below = sorted(file for file in path.rglob("*") if file.is_file() and _is_named_as_trace(file))
             if not below:
                 raise InvalidInput(
-                    f"{path}: there is no file with the ending {', '.join(ENDINGS)} (or one of these and .gz) in it",
+                    f"{printable(path)}: no file in it has one of the endings {', '.join(ENDINGS)}, also with .gz",
                     path=["path"],
                 )
             found += below
         elif path.exists():
             found.append(path)
         else:
-            raise InvalidInput(f"{path}: there is no such file", path=["path"])
+            raise InvalidInput(f"{printable(path)}: there is no such file", path=["path"])
     return list(dict.fromkeys(found))
 
 

@@ -20,6 +20,7 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.imports.conversation import Conversation
 from stratagraph.memory.imports.fields import Reading
 from stratagraph.memory.imports.formats.parts import OTHER_PARTS
+from stratagraph.memory.imports.lines import printable
 from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, ImportSummary, Refused
 from stratagraph.memory.imports.storing import Change, Item, store_items
 from stratagraph.memory.imports.trace_captures import TraceCapture, TraceCaptures, captures_of
@@ -60,7 +61,7 @@ async def import_traces(
     or a single file that cannot be read.
     """
     files = find_files(paths)
-    summary = ImportSummary(source=", ".join(dict.fromkeys(path.name for path in paths)))
+    summary = ImportSummary(source=", ".join(dict.fromkeys(printable(path.name) for path in paths)))
     run = TraceImport(
         capture,
         trust,
@@ -71,14 +72,15 @@ async def import_traces(
         restore_erased=restore_erased,
     )
     for file in files:
-        name = f"{file}: " if len(files) > 1 else ""
+        shown = printable(file)
+        name = f"{shown}: " if len(files) > 1 else ""
         try:
             for document in read_documents(file):
-                await run.add_document(file.name, name, document, outcome_field=outcome_field, zone=zone)
+                await run.add_document(printable(file.name), name, document, outcome_field=outcome_field, zone=zone)
         except InvalidInput as error:
             if not name:
                 raise
-            run.refuse(str(file), error.message)
+            run.refuse(shown, error.message)
         advance(file.stat().st_size)
     await run.store()
     return summary
@@ -174,7 +176,7 @@ class TraceImport:
             source=f"traces:{source}"[:MAX_LABEL],
             captures=[*found.captures, *_outcome(conversation, len(found.spoken))],
             spoken=len(found.spoken),
-            identities=_identities(conversation.id, found),
+            identities=_identities(conversation, found),
             user=conversation.user,
             tags=_tags(conversation),
         )
@@ -356,14 +358,18 @@ class TraceImport:
         return requests
 
 
-def _identities(id_: str | None, found: TraceCaptures) -> tuple[str, ...]:
-    """Return the identity of a conversation: its id, or the hash of its content.
+def _identities(conversation: Conversation, found: TraceCaptures) -> tuple[str, ...]:
+    """Return the identity of a conversation: its id, or the hash of its content and its user.
 
     Without an id, those of its beginnings follow, the longest first: one of them may be a known conversation.
     """
+    id_, user = conversation.id, conversation.user
     if id_ is not None:
         return (id_ if len(id_) <= MAX_ID else hashlib.sha256(id_.encode()).hexdigest(),)
-    whole, *beginnings = found.content_hashes(MAX_BEGINNINGS)
+    hashes = found.content_hashes(MAX_BEGINNINGS)
+    if user is not None:  # two users may say the same
+        hashes = [hashlib.sha256(f"{one} of {user}".encode()).hexdigest() for one in hashes]
+    whole, *beginnings = hashes
     long_enough = max(0, len(found.spoken) - MIN_PREFIX)
     return tuple(f"content-{one[:32]}" for one in (whole, *beginnings[:long_enough]))
 

@@ -6,10 +6,11 @@ lines, and so nothing that tells the end: whoever reads it must know that the st
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import TypeVar
 from uuid import UUID
 
 import orjson
@@ -18,6 +19,7 @@ from stratagraph.memory.transfer.chunks import Chunk
 from stratagraph.memory.transfer.plain_records import plain_entries, plain_records, plain_relations
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.exported import AuditLine, RelationLine
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.rfc import to_appendix
@@ -26,6 +28,8 @@ from stratagraph.store.records.reading import Reader
 from stratagraph.store.transfer.exporting import FIRST, KEYS, PAGE_RECORDS, ExportReader, Key, pages
 
 _FORMAT = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, InvalidInput)  # raised by content
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +42,26 @@ class WholeRecord:
 
 
 class WholeRecords:
-    """Reads records with all that belongs to them, for the forms of export that have one document a record."""
+    """Reads records with all that belongs to them, for the forms of export that have one document a record.
+
+    One whose stored content is malformed is left out, and its id noted in `left_out`.
+    """
 
     def __init__(
-        self, connection: Connection, directory: Directory, caller: Caller, reader: ExportReader, *, now: datetime
+        self,
+        connection: Connection,
+        directory: Directory,
+        caller: Caller,
+        reader: ExportReader,
+        *,
+        now: datetime,
+        left_out: list[UUID],
     ) -> None:
         self._connection = connection
         self._caller = caller
         self._reader = reader
         self._now = now
+        self.left_out = left_out
         self._plain = Reader(connection, directory, caller, now)
 
     async def pages(self) -> AsyncIterator[list[WholeRecord]]:
@@ -54,7 +69,7 @@ class WholeRecords:
         last = FIRST
         while keys := await self._reader.keys(last):
             for page in pages(keys):
-                yield await self._page(page)
+                yield await self._readable(page)
             last = keys[-1].id
             if len(keys) < KEYS:
                 break
@@ -66,6 +81,25 @@ class WholeRecords:
             records = await self._plain.records(some)
             found |= {id_: record.name for id_, record in records.items() if not record.redacted}
         return found
+
+    def made(self, record: WholeRecord, make: Callable[[WholeRecord], T]) -> T | None:
+        """Return what `make` makes of a record; None if that fails because its content is malformed."""
+        try:
+            return make(record)
+        except _MALFORMED:
+            self.left_out.append(record.record.id)
+            return None
+
+    async def _readable(self, page: list[Key]) -> list[WholeRecord]:
+        """Return the records of a page that can be read. A page with a malformed one is halved until it is alone."""
+        try:
+            return await self._page(page)
+        except _MALFORMED:
+            if len(page) == 1:
+                self.left_out.append(page[0].id)
+                return []
+            half = len(page) // 2
+            return [*await self._readable(page[:half]), *await self._readable(page[half:])]
 
     async def _page(self, page: list[Key]) -> list[WholeRecord]:
         lines, audit = [], dict[UUID, list[AuditLine]]()
@@ -92,8 +126,12 @@ class WholeRecords:
 async def appendix_chunks(records: WholeRecords) -> AsyncGenerator[Chunk]:
     """Yield the lines of an export in the form of the RFC's appendix."""
     async for page in records.pages():
-        lines = [orjson.dumps(to_appendix(one.record, one.relations, one.audit), option=_FORMAT) for one in page]
+        lines = [line for one in page if (line := records.made(one, _line)) is not None]
         yield Chunk(b"".join(lines), len(lines), None)
+
+
+def _line(one: WholeRecord) -> bytes:
+    return orjson.dumps(to_appendix(one.record, one.relations, one.audit), option=_FORMAT)
 
 
 def _batches(ids: Collection[UUID]) -> Iterator[list[UUID]]:

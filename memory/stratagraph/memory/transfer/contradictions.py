@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from uuid import UUID
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.trust import UNSCOPED
@@ -25,23 +27,48 @@ class Verdict:
 
 
 NEW, KNOWN = Verdict(), Verdict(is_known=True)
+NOTHING: Mapping[UUID, str] = MappingProxyType({})
 
 
-def judge(one: Restorable, known: Known, *, restore_erased: bool) -> Verdict:
-    """Return what becomes of a record, by what the store has."""
+def judge(
+    one: Restorable,
+    known: Known,
+    *,
+    restore_erased: bool,
+    lost: Collection[UUID] = (),
+    contradicted: Mapping[UUID, str] = NOTHING,
+) -> Verdict:
+    """Return what becomes of a record, by what the store has.
+
+    `lost` are records of the file that are not stored, `contradicted` facts whose reasons are known already.
+    """
     stored = known.records.get(one.id)
     if stored is not None:
         return _compared(one, stored, known)
-    if not restore_erased:
-        tombstone = known.tombstones.get(one.id)
-        if tombstone is not None:
-            return Verdict(
-                f"was {tombstone.cause.label} here on {tombstone.at:%Y-%m-%d}; give --restore-erased to store it again"
-            )
-        if known.erased & one.sources:
-            return Verdict("what it was captured from was erased here; give --restore-erased to store it again")
-    reason = _contradiction(one, known)
+    reason = (
+        (None if restore_erased else removal(one, known))
+        or _missing_entity(one, lost)
+        or (contradicted.get(one.id) if one.is_current else None)
+        or _contradiction(one, known)
+    )
     return NEW if reason is None else Verdict(reason)
+
+
+def removal(one: Restorable, known: Known) -> str | None:
+    """Return why a record that was removed here is not stored again; None if it was not."""
+    tombstone = known.tombstones.get(one.id)
+    if tombstone is not None:
+        return f"was {tombstone.cause.label} here on {tombstone.at:%Y-%m-%d}; give --restore-erased to store it again"
+    if known.erased & one.sources:
+        return "what it was captured from was erased here; give --restore-erased to store it again"
+    return None
+
+
+def _missing_entity(one: Restorable, lost: Collection[UUID]) -> str | None:
+    fact = one.line.fact
+    ends = () if fact is None else (fact.subject_entity, fact.object_entity)
+    entity = next((id_ for id_ in ends if id_ is not None and id_ in lost), None)
+    return None if entity is None else f"is about the entity {entity} of the file, which is refused"
 
 
 def _contradiction(one: Restorable, known: Known) -> str | None:
@@ -50,9 +77,6 @@ def _contradiction(one: Restorable, known: Known) -> str | None:
         "the fact {} says the same and is active; retract one of the two, then import again": known.equal.get(one.id),
         "the fact {} holds another value of the same slot at the same time; retract or supersede one of the two, then"
         " import again": known.rivals.get(one.id),
-        "the entity {} has one of its identifiers; merge the two, or remove the identifier there": known.taken.get(
-            one.id
-        ),
         "the record {} is the working state of the same thread; finish or delete that one first": known.working.get(
             one.id
         ),
@@ -62,7 +86,18 @@ def _contradiction(one: Restorable, known: Known) -> str | None:
     }
     if one.slot is not None and known.slots.get(one.slot, one.is_single_valued) != one.is_single_valued:
         return f"its subject and predicate have {here} at a time here, and {there} in the file"
+    if taken := known.taken.get(one.id):
+        return _taken(sorted(taken))
     return next((reason.format(other) for reason, other in found.items() if other is not None), None)
+
+
+def _taken(entities: Sequence[UUID]) -> str:
+    if len(entities) > 1:
+        return f"its identifiers are those of several entities, {', '.join(map(str, entities))}; merge these here"
+    return (
+        f"has an identifier of the entity {entities[0]}, which is the same as another entity of the file; merge the two"
+        " there, and export again"
+    )
 
 
 def _compared(one: Restorable, stored: StoredRecord, known: Known) -> Verdict:

@@ -25,7 +25,6 @@ from stratagraph.store.model.exported.parsing import KINDS
 
 MAX_LINE = 2**28  # bytes of one line: a record with all of its history
 _GZIP = b"\x1f\x8b"
-_WITH_IDS = ("record", "relation", "tombstone")
 _OTHERS = (
     "; give a file that `stratagraph export` wrote in its native form. Records in the RFC's forms and memories of other"
     " systems are for `stratagraph import memories`"
@@ -44,11 +43,12 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class NumberedLine:
-    """A line of the file as it is, its number from 1, and its kind."""
+    """A line of the file as it is, its number from 1, its kind, and what it says as its type."""
 
     number: int
     kind: str
     text: bytes
+    type: object = None
 
 
 class ExportFile:
@@ -59,11 +59,11 @@ class ExportFile:
         if not path.is_file():
             raise InvalidInput(f"{path} is not a file; give one that `stratagraph export` wrote", path=["file"])
 
-    def totals(self, *, with_ids: bool, advance: Callable[[int], None] = lambda _: None) -> Totals:
+    def totals(self, *, ids_of: Collection[str], advance: Callable[[int], None] = lambda _: None) -> Totals:
         """Read the whole file and return what it has; `advance` is called with the numbers of lines just read.
 
-        Raises InvalidInput where it is no export, is cut off, or was changed. With `with_ids`, ids are kept, which
-        takes 16 bytes for each.
+        Raises InvalidInput where it is no export, is cut off, or was changed. The ids of lines of the kinds `ids_of`
+        are kept, which takes 16 bytes for each.
         """
         totals: Totals | None = None
         digest = hashlib.sha256()
@@ -72,7 +72,7 @@ class ExportFile:
             kind = document.get("kind")
             if totals is None:
                 totals = Totals(header=self._header(text))
-                totals.ids = {name: IdSet() for name in _WITH_IDS}
+                totals.ids = {name: IdSet() for name in ids_of}
             elif kind == "end":
                 self._check_end(document, totals, digest.hexdigest())
                 totals.counts["end"] += 1
@@ -87,7 +87,7 @@ class ExportFile:
                 )
             digest.update(text)
             totals.counts[str(kind)] += 1
-            if with_ids and kind in totals.ids and (id_ := _id_in(document)) is not None:
+            if kind in totals.ids and (id_ := _id_in(document)) is not None:
                 totals.ids[str(kind)].add(id_)
             if number % 1_000 == 0:
                 advance(1_000)
@@ -105,9 +105,10 @@ class ExportFile:
         for number, text in enumerate(self._texts(), 1):
             if not any(mark in text for mark in marks):
                 continue
-            kind = self._document(number, text).get("kind")
+            document = self._document(number, text)
+            kind = document.get("kind")
             if kind in kinds:
-                yield NumberedLine(number, str(kind), text)
+                yield NumberedLine(number, str(kind), text, document.get("type"))
 
     def _texts(self) -> Iterator[bytes]:
         try:

@@ -6,12 +6,18 @@ export is, so whoever reads it is to be bound in time.
 
 from __future__ import annotations
 
-import hmac
+import base64
+import secrets
+import struct
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from stratagraph.memory.records.artifacts import Artifacts
 from stratagraph.memory.transfer.appendix_stream import WholeRecords, appendix_chunks
@@ -27,6 +33,9 @@ from stratagraph.store.model.exported import HeaderLine
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.transfer.exporting import ExportReader, hold_snapshot
+
+_NONCE_BYTES = 12
+_BEGAN = struct.Struct(">d")  # when the snapshot was taken, in seconds since 1970
 
 
 class ExportForm(StrEnum):
@@ -49,8 +58,19 @@ class ExportRequest:
     artifacts: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A snapshot that is held: its name, and when it was taken."""
+
+    snapshot: str
+    began: datetime
+
+
 class Export:
-    """One export, which is open in a transaction."""
+    """One export, which is open in a transaction.
+
+    `left_out` has the ids of records that could not be exported in its form, because their content is malformed.
+    """
 
     def __init__(
         self,
@@ -60,7 +80,9 @@ class Export:
         request: ExportRequest,
         clock: Clock,
         artifacts: Artifacts,
+        began: datetime,
     ) -> None:
+        self._began = began
         self._connection = connection
         self._directory = directory
         self._caller = caller
@@ -68,6 +90,7 @@ class Export:
         self._clock = clock
         self._artifacts = artifacts
         self._reader = ExportReader(connection, directory, caller, request.types)
+        self.left_out: list[UUID] = []
 
     async def hold(self, idle: timedelta) -> str:
         """Let the transaction wait for its client for `idle`, and return a token that names its snapshot.
@@ -75,7 +98,12 @@ class Export:
         With the token, the same caller may open the same export again for as long as this one is open.
         """
         snapshot = await hold_snapshot(self._connection, idle)
-        return f"{snapshot}.{_seal(self._caller, self._request, snapshot)}"
+        return _seal(self._caller, self._request, _Held(snapshot=snapshot, began=self._began))
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since its snapshot was taken, by this process or another."""
+        return (self._clock.now() - self._began).total_seconds()
 
     def chunks(self, start: Checkpoint | None = None) -> AsyncGenerator[Chunk]:
         """Return the chunks of the export from a checkpoint on; None: from its beginning."""
@@ -86,7 +114,14 @@ class Export:
 
     def whole_records(self) -> WholeRecords:
         """Return the reader of the records with all that belongs to them."""
-        return WholeRecords(self._connection, self._directory, self._caller, self._reader, now=self._clock.now())
+        return WholeRecords(
+            self._connection,
+            self._directory,
+            self._caller,
+            self._reader,
+            now=self._clock.now(),
+            left_out=self.left_out,
+        )
 
     async def _artifact(self, sha256: str) -> bytes | None:
         try:
@@ -113,13 +148,14 @@ class Exports:
         held any more or the token is of another request, and StoreUnavailable.
         """
         caller = await self._caller(trust, request)
-        snapshot = None if token is None else _snapshot_in(caller, request, token)
-        async with self._database.reading(caller.bounds, snapshot=snapshot) as connection:
-            yield Export(connection, self._directory, caller, request, self._clock, self._artifacts)
+        held = None if token is None else _open(caller, request, token)
+        snapshot, began = (None, self._clock.now()) if held is None else (held.snapshot, held.began)
+        async with self._database.exporting(caller.bounds, snapshot=snapshot) as connection:
+            yield Export(connection, self._directory, caller, request, self._clock, self._artifacts, began)
 
     async def check(self, trust: Trust, request: ExportRequest, token: str) -> None:
         """Raise SnapshotGone unless the token is of an export that this caller may read in the same way now."""
-        _snapshot_in(await self._caller(trust, request), request, token)
+        _open(await self._caller(trust, request), request, token)
 
     async def _caller(self, trust: Trust, request: ExportRequest) -> Caller:
         trust.require(Access.READ)
@@ -128,10 +164,33 @@ class Exports:
         return await self._directory.resolve(trust)
 
 
-def _seal(caller: Caller, request: ExportRequest, snapshot: str) -> str:
-    """Return the part of a token that says whose it is, and of which request: other ones give other lines."""
+def _seal(caller: Caller, request: ExportRequest, held: _Held) -> str:
+    """Return the token of a snapshot, which tells nothing: names of snapshots count the writes of all tenants."""
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    plain = _BEGAN.pack(held.began.timestamp()) + held.snapshot.encode()
+    sealed = nonce + _cipher(caller).encrypt(nonce, plain, _bound_to(caller, request))
+    return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
+
+
+def _open(caller: Caller, request: ExportRequest, token: str) -> _Held:
+    """Return what is in a token. Raises SnapshotGone for one of another caller or request, and for other texts."""
+    try:
+        sealed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        nonce, rest = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+        plain = _cipher(caller).decrypt(nonce, rest, _bound_to(caller, request))
+    except (ValueError, InvalidTag):
+        raise SnapshotGone from None
+    (began,) = _BEGAN.unpack_from(plain)
+    return _Held(snapshot=plain[_BEGAN.size :].decode(), began=datetime.fromtimestamp(began, UTC))
+
+
+def _cipher(caller: Caller) -> AESGCM:
+    return AESGCM(keyed_hash(caller.tenant.index_key, "export", b""))
+
+
+def _bound_to(caller: Caller, request: ExportRequest) -> bytes:
+    """Return what says whose an export is, and of which request: other ones give other lines."""
     of = (
-        snapshot,
         caller.trust.identity,
         caller.trust.access.label,
         caller.ceiling.label,
@@ -140,14 +199,7 @@ def _seal(caller: Caller, request: ExportRequest, snapshot: str) -> str:
         "*" if request.types is None else sorted(request.types),
         request.artifacts,
     )
-    return keyed_hash(caller.tenant.index_key, "export", repr(of).encode()).hex()[:32]
-
-
-def _snapshot_in(caller: Caller, request: ExportRequest, token: str) -> str:
-    snapshot, _, seal = token.rpartition(".")
-    if not hmac.compare_digest(seal, _seal(caller, request, snapshot)):
-        raise SnapshotGone
-    return snapshot
+    return repr(of).encode()
 
 
 def _header(request: ExportRequest) -> HeaderLine:

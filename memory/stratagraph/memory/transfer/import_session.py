@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
+from uuid import UUID
 
 from stratagraph.memory.transfer.export_file import ExportFile, NumberedLine, id_in
-from stratagraph.memory.transfer.new_ids import IdSet, NewIds
+from stratagraph.memory.transfer.new_ids import IdSet, MappedIds, NewIds
 from stratagraph.memory.transfer.restoration_report import RestorationReport
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.exported import Line, RecordLine, RecordPartLine, parse_line
 from stratagraph.store.postgres.database import Database
@@ -26,8 +28,9 @@ class ImportSession:
     """One import: its file and caller, what it does to ids and erased records, and its report.
 
     `writer` may see all records of the tenant, since an import must not store what contradicts a hidden one.
-    `counts` are the numbers of the file's lines of each kind. `ids` are the records of the file, as they would be
-    stored, in a dry run, which stores none.
+    `counts` are the numbers of the file's lines of each kind, `ids` its records. Those that are stored here under other
+    ids are `mapped` to these; they are not stored again. `lost` are entities that cannot be stored, and `contradicted`
+    has the facts that contradict one here of the same content, with the reason.
     """
 
     database: Database
@@ -38,8 +41,11 @@ class ImportSession:
     report: RestorationReport
     restore_erased: bool
     counts: Counter[str]
-    ids: IdSet | None = None
-    new_ids: NewIds | None = None
+    ids: IdSet
+    new_ids: NewIds | None
+    mapped: MappedIds = field(default_factory=MappedIds)
+    lost: set[UUID] = field(default_factory=set)
+    contradicted: dict[UUID, str] = field(default_factory=dict)
 
     @property
     def is_dry_run(self) -> bool:
@@ -51,7 +57,7 @@ class ImportSession:
             return
         for line in self.file.lines(kinds):
             text = line.text if self.new_ids is None else self.new_ids.applied(line.text)
-            yield NumberedLine(line.number, line.kind, text)
+            yield replace(line, text=self.mapped.applied(text))
 
     def batches(self, form: type[T], kind: str) -> Iterator[Sequence[tuple[int, T]]]:
         """Yield batches of the parsed lines of a kind, each with its number; refuse lines that cannot be parsed."""
@@ -66,12 +72,36 @@ class ImportSession:
         """
         if holding:
             chosen = (one for one in self.lines("record") if any(part in one.text for part in holding))
-            return _batches(self._parsed(RecordLine, chosen, tells=False))
+            parsed = self._parsed(RecordLine, chosen, tells=False)
+            return _batches(one for one in parsed if not self.mapped.has_taken(one[1].id))
         return _batches(self._whole_records())
+
+    def records_of(self, type_: MemoryType) -> Iterator[Sequence[tuple[int, RecordLine]]]:
+        """Yield batches of the file's records of a type, without the lines that continue them.
+
+        Those that cannot be parsed are lost, and refused when all records are read.
+        """
+        return _batches(self._parsed_of(type_))
+
+    def _parsed_of(self, type_: MemoryType) -> Iterator[tuple[int, RecordLine, int]]:
+        for line in self.lines("record"):
+            if line.type != type_.label:
+                continue
+            try:
+                parsed = parse_line(line.text)
+            except InvalidInput:
+                if (id_ := id_in(line.text)) is not None:
+                    self.lost.add(id_)
+                continue
+            if isinstance(parsed, RecordLine) and not self.mapped.has_taken(parsed.id):
+                yield line.number, parsed, len(line.text)
 
     def _whole_records(self) -> Iterator[tuple[int, RecordLine, int]]:
         whole: tuple[int, RecordLine, int] | None = None
+        is_mapped = False
         for line in self.lines("record", "record_part"):
+            if is_mapped and line.kind == "record_part":
+                continue
             try:
                 parsed = parse_line(line.text)
                 if isinstance(parsed, RecordPartLine):
@@ -86,7 +116,8 @@ class ImportSession:
                 parsed = None
             if whole is not None:
                 yield whole
-            whole = (line.number, parsed, len(line.text)) if isinstance(parsed, RecordLine) else None
+            is_mapped = isinstance(parsed, RecordLine) and self.mapped.has_taken(parsed.id)
+            whole = (line.number, parsed, len(line.text)) if isinstance(parsed, RecordLine) and not is_mapped else None
         if whole is not None:
             yield whole
 

@@ -1,4 +1,4 @@
-"""The ids of an export's lines in a compact form, and other ids for a copy of its records beside the originals."""
+"""The ids of an export's lines in a compact form, and other ids for its records: of a copy, or of equal ones here."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import numpy as np
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import keyed_hash
+from stratagraph.store.model.errors import LimitExceeded
 
 _ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _WIDTH = 16  # bytes of an id
 _KEPT = 64  # bits of an id that a copy keeps: when it was made, and its order within that millisecond
 _VARIANT = 0b10 << 62
+MOST_MAPPED = 1_000_000  # records of a file that are stored here under other ids
 
 
 class IdSet:
@@ -75,3 +77,37 @@ class NewIds:
     def _replaced(self, match: re.Match[bytes]) -> bytes:
         id_ = UUID(match[0].decode())
         return str(self.of(id_)).encode() if any(id_ in ids for ids in self._ids) else match[0]
+
+
+class MappedIds:
+    """The ids of a file's records that are stored here under other ids, each with the one that it has here.
+
+    No two of the file are the same record here.
+    """
+
+    def __init__(self) -> None:
+        self._here: dict[UUID, UUID] = {}
+        self._taken: set[UUID] = set()
+
+    def add(self, id_: UUID, here: UUID) -> None:
+        """Map an id. Raises LimitExceeded beyond the most."""
+        if len(self._here) >= MOST_MAPPED:
+            raise LimitExceeded(
+                f"More than {MOST_MAPPED} records of the file are stored here under other ids; give a tenant of its own"
+                " with --tenant",
+                path=["file"],
+            )
+        self._here[id_] = here
+        self._taken.add(here)
+
+    def has_taken(self, here: UUID) -> bool:
+        """Whether a record of the file is the same as this one."""
+        return here in self._taken
+
+    def applied(self, line: bytes) -> bytes:
+        """Return a line with the ids of here."""
+        return _ID.sub(self._replaced, line) if self._here else line
+
+    def _replaced(self, match: re.Match[bytes]) -> bytes:
+        here = self._here.get(UUID(match[0].decode()))
+        return match[0] if here is None else str(here).encode()

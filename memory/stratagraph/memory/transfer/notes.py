@@ -14,18 +14,20 @@ from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.records import MemoryRecord
 
-MAX_FILE_NAME = 80  # characters of the name in it
-_NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|#^\[\]\u200b-\u200f\u2028-\u202e]+')
+MAX_FILE_NAME = 120  # bytes of the record's name in it; file systems take 255 in all, a few 143
+_NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|#^\[\]\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+')
+_NOT_FIRST = " .-~"  # hidden files, options of commands, and homes of users begin so
 
 
 def note_name(id_: UUID, name: str | None) -> str:
     """Return the name of a record's note, without its ending: that of the record and the end of its id.
 
     >>> note_name(UUID(int=0xABC), "../Sam: who?")
-    '.. Sam who 000000000abc'
+    'Sam who 000000000abc'
     """
     words = _NOT_IN_FILE_NAMES.sub(" ", name or "").split()
-    shown = " ".join(words)[:MAX_FILE_NAME].strip()
+    whole = " ".join(words).lstrip(_NOT_FIRST).encode()
+    shown = whole[:MAX_FILE_NAME].decode(errors="ignore").strip()
     return f"{shown} {id_.hex[-12:]}" if shown else id_.hex[-12:]
 
 

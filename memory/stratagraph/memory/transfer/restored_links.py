@@ -108,14 +108,13 @@ async def restore_relation_batch(session: ImportSession, lines: Sequence[_Number
         wanted.append((number, line))
     if not wanted:
         return
-    numbers = (
-        {} if session.is_dry_run else await session.directory.predicates(tenant, {line.predicate for _, line in wanted})
-    )
+    if not session.is_dry_run:
+        await session.directory.predicates(tenant, {line.predicate for _, line in wanted})  # makes missing ones
 
     async def transaction() -> tuple[list[KnownRelation], int]:
         relations = [line for _, line in wanted]
         async with session.database.writing(session.writer.bounds) as connection:
-            known = await find_known_relations(connection, tenant, relations, numbers)
+            known = await find_known_relations(connection, tenant, relations)
             new = [line for line, one in zip(relations, known, strict=True) if one.is_free]
             changes = []
             if not session.is_dry_run:
@@ -148,4 +147,4 @@ def _report(session: ImportSession, wanted: Sequence[_Numbered], known: Sequence
 
 def _comes(session: ImportSession, id_: UUID) -> bool:
     """Return whether a dry run would have stored the record before."""
-    return session.is_dry_run and session.ids is not None and id_ in session.ids
+    return session.is_dry_run and id_ in session.ids

@@ -142,7 +142,15 @@ async def _judged(session: ImportSession, records: Sequence[_Numbered]) -> list[
         wanted = {slot for one in every if (slot := one.slot) is not None}
         slots = await lock_known_slots(connection, session.writer.tenant, sorted(wanted))
         known = await find_known(connection, session.writer.tenant, every, slots=slots)
-    return [judge(one, known, restore_erased=session.restore_erased) for one in every]
+    return _verdicts(session, every, known)
+
+
+def _verdicts(session: ImportSession, records: Sequence[Restorable], known: Known) -> list[Verdict]:
+    lost = session.lost | session.report.refused_ids
+    return [
+        judge(one, known, restore_erased=session.restore_erased, lost=lost, contradicted=session.contradicted)
+        for one in records
+    ]
 
 
 async def _written(session: ImportSession, records: Sequence[_Numbered]) -> list[Verdict]:
@@ -157,7 +165,7 @@ async def _written(session: ImportSession, records: Sequence[_Numbered]) -> list
         flags = {slot: one.is_single_valued for one in every if (slot := one.slot) is not None}
         slots = await restore_slots(connection, tenant, flags)
         known = await find_known(connection, tenant, every, slots=slots)
-        verdicts = [judge(one, known, restore_erased=session.restore_erased) for one in every]
+        verdicts = _verdicts(session, every, known)
         new = [one for one, verdict in zip(every, verdicts, strict=True) if verdict.is_new]
         await _restore_erased(connection, session, new, known)
         changes = await restore_records(connection, tenant, new, logs=known.logs)

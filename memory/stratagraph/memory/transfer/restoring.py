@@ -1,8 +1,9 @@
 """Importing what another Stratagraph exported, into an empty or a filled instance (docs/imports.md).
 
-The file is read twice: to see that it is whole and unchanged, then to store it in batches, each one transaction. What
-connects records (relations, members of episodes, trims) follows when all records are stored. An import that was
-interrupted continues when it is started again, since what is stored already is recognised and stays as it is.
+The file is read several times: to see that it is whole and unchanged, to find what is stored here under other ids, and
+to store the rest in batches, each one transaction. What connects records (relations, members of episodes, trims)
+follows when all records are stored. An import that was interrupted continues when it is started again, since what is
+stored already is recognised and stays as it is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from stratagraph.memory.transfer.one_ahead import in_thread, one_ahead
 from stratagraph.memory.transfer.restoration_report import RestorationReport
 from stratagraph.memory.transfer.restored_links import HOLDING, restore_connections, restore_relation_batch
 from stratagraph.memory.transfer.restored_records import restorable_batches, restore_batch
+from stratagraph.memory.transfer.same_records import map_entities, map_facts
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import InvalidInput
@@ -72,9 +74,10 @@ class RecordImport:
         """
         trust.require(Access.ADMIN)
         file = ExportFile(path)
-        needs_ids = new_ids or dry_run
-        totals = await asyncio.to_thread(lambda: file.totals(with_ids=needs_ids, advance=advance))
+        kinds = ("record", "relation", "tombstone") if new_ids else ("record",)
+        totals = await asyncio.to_thread(lambda: file.totals(ids_of=kinds, advance=advance))
         caller = await self._directory.resolve(trust)
+        others = NewIds(caller.tenant, totals.ids.values()) if new_ids else None
         session = ImportSession(
             database=self._database,
             directory=self._directory,
@@ -84,12 +87,11 @@ class RecordImport:
             report=RestorationReport(file=path.name, is_dry_run=dry_run, lines=totals.counts.total()),
             restore_erased=restore_erased,
             counts=totals.counts,
+            ids=totals.ids["record"] if others is None else totals.ids["record"].mapped(others.of),
+            new_ids=others,
         )
-        if new_ids:
-            session.new_ids = NewIds(caller.tenant, totals.ids.values())
-        if dry_run:
-            ids = totals.ids["record"]
-            session.ids = ids if session.new_ids is None else ids.mapped(session.new_ids.of)
+        await map_entities(session)
+        await map_facts(session)
         await _restore_predicates(session)
         await self._restore_artifacts(session, trust)
         async with aclosing(one_ahead(restorable_batches(session))) as batches:

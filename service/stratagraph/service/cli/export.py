@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import shutil
@@ -10,14 +11,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
+from uuid import UUID
 
 import typer
 from rich.markup import escape
 
 from stratagraph.service.cli.options import Json, Tenant
-from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.cli.progress import progress_bar
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.error_values import shown
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 STDOUT = "-"
 FORMS = ("native", "rfc", "markdown")
 COMPRESSION = 6  # of gzip
+MOST_SHOWN = 50  # ids of records that are left out
+_NAME_REFUSED = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ, errno.EEXIST)  # by a file system
 Advance = Callable[[int], object]  # called with the number of records just written
 
 
@@ -64,7 +69,7 @@ def export(
 ) -> None:
     """Export the records of a tenant as of one instant, in plain text. The service may run.
 
-    The file appears when it is complete, readable by you alone. What is encrypted in the store is not in the file.
+    The file appears when it is complete, readable by you alone. What is encrypted in the store is decrypted in it.
 
     Example: stratagraph export memories.jsonl.gz
     """
@@ -88,7 +93,7 @@ def export(
     if target is not None:
         _check_target(target, is_folder=as_ == "markdown")
 
-    async def work(runtime: Runtime) -> int:
+    async def work(runtime: Runtime) -> tuple[int, list[UUID]]:
         if tenant != SINGLE_USER.tenant and await runtime.directory.tenant(tenant) is None:
             raise InvalidInput(
                 f"--tenant: there is no tenant {shown(tenant)}; check the spelling, or leave it out for the default",
@@ -102,14 +107,25 @@ def export(
 
             async with runtime.exports.open(replace(SINGLE_USER, tenant=tenant), request) as opened:
                 if as_ == "markdown" and target is not None:
-                    return await _write_notes(opened, target, advance)
-                return await _write_lines(opened, target, advance)
+                    records = await _write_notes(opened, target, advance)
+                else:
+                    records = await _write_lines(opened, target, advance)
+                return records, opened.left_out
 
-    records = with_runtime(work, makes_store=False)
+    records, left_out = with_runtime(work, makes_store=False)
     if json:
-        print_json({"file": str(target), "records": records})
+        print_json({"file": str(target), "records": records, "left_out": [str(one) for one in left_out]})
     elif target is not None:
         people.print(f"Exported {records} records to {escape(file)}", highlight=False)
+    if left_out:
+        more = f" and {len(left_out) - MOST_SHOWN} more, which --json lists" if len(left_out) > MOST_SHOWN else ""
+        errors.print(
+            f"{len(left_out)} records are left out, because what is stored of them is malformed, or the file system"
+            " takes no file of their name; --as native has them. Their ids:"
+            f" {', '.join(map(str, left_out[:MOST_SHOWN]))}{more}",
+            highlight=False,
+        )
+        raise typer.Exit(1)
 
 
 def _check_target(target: Path, *, is_folder: bool) -> None:
@@ -143,10 +159,20 @@ async def _write_notes(opened: Export, target: Path, advance: Advance) -> int:
         async for page in whole.pages():
             names = await whole.names({relation.target for one in page for relation in one.relations})
             for one in page:
+                note = whole.made(one, partial(note_of, names=names))
+                if note is None:
+                    continue
                 path = folder / note_path(one.record)
                 path.parent.mkdir(exist_ok=True)
-                path.write_text(note_of(one, names), encoding="utf-8")
-            records += len(page)
+                try:
+                    with path.open("x", encoding="utf-8", newline="\n") as file:
+                        file.write(note)
+                except OSError as error:
+                    if error.errno not in _NAME_REFUSED:
+                        raise
+                    whole.left_out.append(one.record.id)
+                else:
+                    records += 1
             advance(len(page))
     return records
 

@@ -74,6 +74,9 @@ def _print(report: RestorationReport) -> None:
     stored = ", ".join(f"{count} {name}" for name, count in sorted(report.stored.items())) or "none"
     table.add_row("would be new" if report.is_dry_run else "new records", stored)
     table.add_row("as they are", f"{report.unchanged} records are stored here already")
+    if report.mapped:
+        mapped = ", ".join(f"{count} {name}" for name, count in sorted(report.mapped.items()))
+        table.add_row("the same here", f"{mapped}; stored here under other ids, which take their place")
     for name in ("relations", "episodes", "tombstones", "artifacts", "predicates"):
         new, known = getattr(report, name), report.present[name.removesuffix("s")]
         if new or known:

@@ -7,7 +7,12 @@ import math
 from stratagraph.service.embedded_postgres import MAX_CONNECTIONS
 from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import Misconfigured
-from stratagraph.store.postgres.database import AUTONOMOUS_POOL_SIZE, SPARE_CONNECTIONS, WORKER_POOL_SIZE
+from stratagraph.store.postgres.database import (
+    AUTONOMOUS_POOL_SIZE,
+    EXPORT_POOL_SIZE,
+    SPARE_CONNECTIONS,
+    WORKER_POOL_SIZE,
+)
 
 LEAST_CONNECTIONS = 2  # of a worker, for operations
 LEAST_BACKGROUND_CONNECTIONS = 2  # of a worker, whose requests use them for names, credentials and budgets
@@ -30,8 +35,10 @@ def connections_needed(settings: Settings, workers: int) -> int:
     """Return the most connections that all processes of a service open."""
     shared = SPARE_CONNECTIONS + AUTONOMOUS_POOL_SIZE
     alone = settings.database_connections + shared + WORKER_POOL_SIZE
+    if workers == 1:
+        return alone + EXPORT_POOL_SIZE
     own = settings_of_worker(settings).database_connections + shared + background_connections(workers)
-    return alone + (workers * own if workers > 1 else 0)
+    return alone + workers * (own + EXPORT_POOL_SIZE)
 
 
 def check_connections(settings: Settings, workers: int) -> None:

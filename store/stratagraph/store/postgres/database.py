@@ -52,6 +52,7 @@ Connection = AsyncConnection  # for packages that pass connections on and do not
 POOL_SIZE = 10  # connections for the transactions of operations, unless the settings say otherwise
 POOL_QUEUE = 1_000  # transactions of one party that may wait; its operations are bounded before
 SPARE_CONNECTIONS = 3  # further ones for transactions outside operations: probes, retries in the background, commands
+EXPORT_POOL_SIZE = 6  # connections for exports, which hold theirs for as long as their clients read
 WORKER_POOL_SIZE = 5  # connections for background work
 AUTONOMOUS_POOL_SIZE = 2  # connections for autonomous transactions
 WRITERS = 0x5347  # first key of the advisory locks that transactions hold while they may write records of a tenant
@@ -87,9 +88,10 @@ class Database:
     """The connection pools of one database and the kinds of transaction on them. Open with `async with`.
 
     `url` is the login for callers' transactions; `worker_url` is the login for background work, with roles that the
-    first should not be able to act as. Without `worker_url`, `url` serves both. There are three pools, of `pool_size`
-    and SPARE_CONNECTIONS, of `background_size` and of AUTONOMOUS_POOL_SIZE connections. The transactions of one party's
-    operations (see `operations`) hold at most the operation's share of the `pool_size` connections at a time.
+    first should not be able to act as. Without `worker_url`, `url` serves both. There are four pools, of `pool_size`
+    and SPARE_CONNECTIONS, of EXPORT_POOL_SIZE, of `background_size` and of AUTONOMOUS_POOL_SIZE connections. The
+    transactions of one party's operations (see `operations`) hold at most the operation's share of the `pool_size`
+    connections at a time.
 
     Every transaction commits at the end of its block and rolls back on any exception. All of them raise
     StoreUnavailable if the database cannot be reached or no connection is free within POOL_WAIT_S, TenantErased if the
@@ -106,9 +108,10 @@ class Database:
     ) -> None:
         background_url = worker_url or url
         self._callers = Pool("callers", url, pool_size + SPARE_CONNECTIONS)
+        self._exports = Pool("exports", url, EXPORT_POOL_SIZE)
         self._background = Pool("background", background_url, background_size)
         self._autonomous = Pool("autonomous", background_url, AUTONOMOUS_POOL_SIZE)
-        self._pools = (self._callers, self._background, self._autonomous)
+        self._pools = (self._callers, self._exports, self._background, self._autonomous)
         self.engine = self._callers.engine
         self.slots = FairSlots("database connections", total=pool_size, waiting=POOL_QUEUE)
         self.observe: TransactionObserver = unobserved
@@ -116,7 +119,7 @@ class Database:
         self.before_closing: list[Callable[[], Awaitable[None]]] = []  # called by `async with` before the pools close
         # Executed so far, and the round trips in which they were sent, without BEGIN and COMMIT: tests limit both.
         self.statements = self.round_trips = 0
-        for pool in (self._callers, self._background):
+        for pool in (self._callers, self._exports, self._background):
             event.listen(pool.engine.sync_engine, "before_cursor_execute", self._before_statement)
 
     def _before_statement(self, connection: SyncConnection, *_: Any) -> None:
@@ -142,17 +145,26 @@ class Database:
             pool.renew()
 
     @asynccontextmanager
-    async def reading(self, bounds: Bounds, *, snapshot: str | None = None) -> AsyncIterator[AsyncConnection]:
+    async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`.
 
-        It begins with its first statement, which raises what another transaction raises when it is opened. `snapshot`
-        is one that another transaction has exported; if that has ended, raises SnapshotGone.
+        It begins with its first statement, which raises what another transaction raises when it is opened.
         """
-        begin = begin_in(snapshot)
         async with self._slot(), translated(), self._connected(self._callers, Role.READ) as connection:
-            await self._enter(connection, Role.READ, bounds, begin=begin, is_deferred=True)
+            await self._enter(connection, Role.READ, bounds, begin=SNAPSHOT, is_deferred=True)
             yield connection
             await commit(connection)  # otherwise it is rolled back when the connection is returned
+
+    @asynccontextmanager
+    async def exporting(self, bounds: Bounds, *, snapshot: str | None = None) -> AsyncIterator[AsyncConnection]:
+        """Open a read-only transaction as `reading` does, on a connection that no operation waits for.
+
+        `snapshot` is one that another transaction has exported; if that has ended, raises SnapshotGone.
+        """
+        async with translated(), self._connected(self._exports, Role.READ) as connection:
+            await self._enter(connection, Role.READ, bounds, begin=begin_in(snapshot), is_deferred=True)
+            yield connection
+            await commit(connection)
 
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:

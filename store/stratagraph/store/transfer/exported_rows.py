@@ -191,7 +191,7 @@ def _successors(payload: Any) -> Iterator[tuple[str, UUID]]:
 
 def _content(row: Row, memory_type: MemoryType, known: frozenset[UUID] | None) -> Content:
     payload = row["payload"]
-    if memory_type is MemoryType.SEMANTIC and isinstance(payload.get("revision"), dict):
+    if memory_type is MemoryType.SEMANTIC and isinstance(payload, dict) and isinstance(payload.get("revision"), dict):
         hidden = {key for key, id_ in _successors(payload) if known is not None and id_ not in known}
         left_out = hidden | {"status"}  # which the state says
         payload = {**payload, "revision": {key: one for key, one in payload["revision"].items() if key not in left_out}}

@@ -40,7 +40,7 @@ class Known:
     """What the store has that concerns records to restore, by their ids.
 
     `equal` and `rivals` are the active facts that say the same, or hold another value of the slot at the same time.
-    `taken` are the entities that have one of the identifiers, `working` and `episodes` the working record and the open
+    `taken` are the entities that have identifiers of one, `working` and `episodes` the working record and the open
     episode of the thread. `slots` tells which slots are single-valued.
     """
 
@@ -49,7 +49,7 @@ class Known:
     tombstones: Mapping[UUID, Tombstone]
     equal: Mapping[UUID, UUID]
     rivals: Mapping[UUID, UUID]
-    taken: Mapping[UUID, UUID]
+    taken: Mapping[UUID, Collection[UUID]]
     working: Mapping[UUID, UUID]
     episodes: Mapping[UUID, UUID]
     slots: Mapping[Slot, bool]
@@ -140,7 +140,45 @@ async def _find_rivals(connection: AsyncConnection, tenant: Tenant, records: Seq
     )
 
 
-async def _find_taken(connection: AsyncConnection, tenant: Tenant, records: Sequence[Restorable]) -> dict[UUID, UUID]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualFact:
+    """A stored fact of the same content as one to restore: subject, predicate, object, conditions, stated validity.
+
+    `is_as_long` tells whether the effective validity is the same too.
+    """
+
+    id: UUID
+    state: RecordState
+    is_as_long: bool
+
+
+async def find_equal_facts(
+    connection: AsyncConnection, tenant: Tenant, facts: Sequence[Restorable], *, past: Collection[UUID]
+) -> dict[UUID, Sequence[EqualFact]]:
+    """Return the stored facts that equal `facts`, by the ids of these: active ones first, past ones for `past` only."""
+    wanted = [(place, one, one.keys) for place, one in enumerate(facts) if one.keys is not None]
+    rows = await fetch(
+        connection,
+        "find_equal_facts",
+        tenant=tenant.id,
+        places=[place for place, _, _ in wanted],
+        scopes=[one.scope for _, one, _ in wanted],
+        sensitivities=[int(one.line.sensitivity) for _, one, _ in wanted],
+        slots=[keys.slot for _, _, keys in wanted],
+        facts=[keys.fact for _, _, keys in wanted],
+        validities=[one.validity for _, one, _ in wanted],
+        past=[one.id in past for _, one, _ in wanted],
+    )
+    found: dict[UUID, list[EqualFact]] = {}
+    for row in rows:
+        equal = EqualFact(id=row["id"], state=RecordState(row["state"]), is_as_long=row["is_as_long"])
+        found.setdefault(facts[row["place"]].id, []).append(equal)
+    return {**found}
+
+
+async def _find_taken(
+    connection: AsyncConnection, tenant: Tenant, records: Sequence[Restorable]
+) -> dict[UUID, Collection[UUID]]:
     """Return the entities that have an identifier of one of `records`, by the id of that."""
     terms = [
         (place, one, term)
@@ -159,7 +197,10 @@ async def _find_taken(connection: AsyncConnection, tenant: Tenant, records: Sequ
         sensitivities=[int(one.line.sensitivity) for _, one, _ in terms],
         keys=[term.key for _, _, term in terms],
     )
-    return {records[row["place"]].id: row["entity"] for row in rows}
+    found: dict[UUID, set[UUID]] = {}
+    for row in rows:
+        found.setdefault(records[row["place"]].id, set()).add(row["entity"])
+    return {**found}
 
 
 async def _find_by_key(
@@ -195,9 +236,9 @@ class KnownRelation:
 
 
 async def find_known_relations(
-    connection: AsyncConnection, tenant: Tenant, relations: Sequence[RelationLine], predicates: Mapping[str, int]
+    connection: AsyncConnection, tenant: Tenant, relations: Sequence[RelationLine]
 ) -> list[KnownRelation]:
-    """Return what the store has that concerns each of `relations`. An unknown predicate has no number."""
+    """Return what the store has that concerns each of `relations`."""
     rows = await fetch(
         connection,
         "find_restored_relations",
@@ -206,7 +247,7 @@ async def find_known_relations(
         ids=[one.id for one in relations],
         sources=[one.source for one in relations],
         targets=[one.target for one in relations],
-        predicates=[predicates.get(one.predicate, 0) for one in relations],
+        predicates=[one.predicate for one in relations],
         open=[one.ended_at is None for one in relations],
     )
     found = {row["place"]: row for row in rows}

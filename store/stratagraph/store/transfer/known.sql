@@ -32,6 +32,39 @@ CROSS JOIN LATERAL (
    LIMIT 1)
 ) f
 
+-- find_equal_facts --
+-- Find the stored facts of the same content as facts to restore, active ones first; past ones where they are wanted.
+-- The history of a slot is read once, however many facts it is read for.
+WITH w AS MATERIALIZED (
+  SELECT * FROM unnest(CAST(:places AS integer[]), CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]),
+    CAST(:slots AS bytea[]), CAST(:facts AS bytea[]), CAST(CAST(:validities AS text[]) AS tstzrange[]), CAST(:past AS boolean[]))
+    AS w(place, scope, sensitivity, slot, fact, validity, past)
+), past AS MATERIALIZED (
+  SELECT r.id, r.state, r.scope, r.sensitivity, r.fact_key, r.validity
+  FROM (SELECT DISTINCT scope, sensitivity, slot FROM w WHERE w.past) s
+  CROSS JOIN LATERAL (
+    SELECT id, state, scope, sensitivity, fact_key, validity FROM record
+    WHERE tenant = :tenant AND scope = s.scope AND sensitivity = s.sensitivity AND slot_key = s.slot AND type = 4
+    OFFSET 0
+  ) r
+  WHERE r.state > 2
+)
+SELECT w.place, f.id, f.state, f.validity = w.validity AS is_as_long
+FROM w CROSS JOIN LATERAL (
+  (SELECT r.id, r.state, r.validity FROM record r
+   WHERE r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity
+     AND r.fact_key >= w.fact AND r.fact_key <= w.fact AND r.type = 4 AND r.state = 1
+   ORDER BY r.fact_key LIMIT 1)
+  UNION ALL
+  (SELECT r.id, r.state, r.validity FROM record r
+   WHERE r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity AND r.slot_key = w.slot
+     AND r.fact_key = w.fact AND r.type = 4 AND r.state = 2)
+  UNION ALL
+  (SELECT p.id, p.state, p.validity FROM past p
+   WHERE w.past AND p.scope = w.scope AND p.sensitivity = w.sensitivity AND p.fact_key = w.fact)
+) f
+ORDER BY w.place, f.state, f.id
+
 -- find_taken_terms --
 -- Find the entities that have some identifiers, each at its scope and sensitivity.
 SELECT w.place, t.entity
@@ -58,15 +91,21 @@ JOIN episode e ON e.tenant = :tenant AND e.scope = w.scope AND e.sensitivity = w
 
 -- find_restored_relations --
 -- Tell of relations to restore whether their ends are stored, and which relation has their id or place.
+-- Each is looked up by itself: joined, the tables would be scanned while the server has no statistics of a new store.
 SELECT w.place, s.id IS NOT NULL AS has_source, d.id IS NOT NULL AS has_target,
   r.source AS stored_source, r.target AS stored_target, o.id AS open_id
 FROM unnest(CAST(:places AS integer[]), CAST(:ids AS uuid[]), CAST(:sources AS uuid[]), CAST(:targets AS uuid[]),
-  CAST(:predicates AS integer[]), CAST(:open AS boolean[])) AS w(place, id, source, target, predicate, is_open)
-LEFT JOIN record s ON s.tenant = :tenant AND s.id = w.source
-LEFT JOIN record d ON d.tenant = :tenant AND d.id = w.target
-LEFT JOIN relation r ON r.tenant = :tenant AND r.id = w.id
-LEFT JOIN relation o ON w.is_open AND o.tenant = :tenant AND o.source = w.source AND o.predicate = w.predicate
-  AND o.target = w.target AND o.ended_at IS NULL
+  CAST(:predicates AS text[]), CAST(:open AS boolean[])) AS w(place, id, source, target, predicate, is_open)
+LEFT JOIN predicate p ON p.tenant = :tenant AND p.name = w.predicate
+LEFT JOIN LATERAL (SELECT id FROM record WHERE tenant = :tenant AND id = w.source LIMIT 1) s ON true
+LEFT JOIN LATERAL (SELECT id FROM record WHERE tenant = :tenant AND id = w.target LIMIT 1) d ON true
+LEFT JOIN LATERAL (SELECT source, target FROM relation WHERE tenant = :tenant AND id = w.id LIMIT 1) r ON true
+LEFT JOIN LATERAL (
+  SELECT id FROM relation
+  WHERE w.is_open AND tenant = :tenant AND source = w.source AND predicate = p.id AND target = w.target
+    AND ended_at IS NULL
+  LIMIT 1
+) o ON true
 
 -- find_member_calls --
 -- Fetch the ids of the tool calls that some records are, with the content of sealed ones.

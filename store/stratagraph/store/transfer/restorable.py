@@ -91,6 +91,10 @@ class Restorable:
         return self.line.type is MemoryType.WORKING and self.line.state is RecordState.ACTIVE
 
     @property
+    def is_current(self) -> bool:
+        return self.line.state <= RecordState.CONTESTED
+
+    @property
     def is_open_episode(self) -> bool:
         return self.line.episode is not None and self.line.episode.closed_at is None
 

@@ -23,7 +23,9 @@ INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at,
 SELECT :tenant, w.id, w.source, w.target, w.predicate, w.weight, w.created_at, w.ended_at,
   CASE WHEN w.ended_at IS NULL THEN 1 ELSE 2 END, s.scope * 8 + s.sensitivity, d.scope * 8 + d.sensitivity,
   hs.until, hd.until, coalesce(hs.is_past, false), coalesce(hd.is_past, false)
-FROM w JOIN record s ON s.tenant = :tenant AND s.id = w.source JOIN record d ON d.tenant = :tenant AND d.id = w.target
+FROM w
+CROSS JOIN LATERAL (SELECT scope, sensitivity FROM record WHERE tenant = :tenant AND id = w.source LIMIT 1) s
+CROSS JOIN LATERAL (SELECT scope, sensitivity FROM record WHERE tenant = :tenant AND id = w.target LIMIT 1) d
 LEFT JOIN held hs ON hs.id = w.source LEFT JOIN held hd ON hd.id = w.target
 ON CONFLICT DO NOTHING
 RETURNING id, row_version

@@ -174,5 +174,6 @@ ANTHROPIC = Format(
     documented="Messages API of 2023-06-01, anthropic-sdk-python 0.111 with its beta blocks",
     difference=difference,
     read=read,
+    marks=("messages", "role", "content", "tool_use_id", "input"),
 )
 ANTHROPIC_LINES = one_a_line(ANTHROPIC)

@@ -168,4 +168,5 @@ ATIF = Format(
     documented="ATIF 1.4 to 1.7 (RFC 0001 of Harbor)",
     difference=difference,
     read=read,
+    marks=("schema_version", "session_id", "agent", "steps", "step_id"),
 )

@@ -7,6 +7,7 @@ and `ai`, a request and its response beside each other, and calls that stand in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from stratagraph.memory.imports.conversation import ROLES, Attachment, Conversation
@@ -64,26 +65,32 @@ def read(document: Any, new_reading: Callable[[], Reading]) -> Iterable[Conversa
 
 
 def _read_body(fields: Fields, transcript: Transcript, lists: Sequence[str]) -> None:
-    """Read the messages of a request, and the first answer of a response."""
+    """Read the messages of a request, and the first answer of a response, which Ollama gives without `choices`."""
     name = next((name for name in lists if fields.peek(name) is not None), lists[0])
     for message in fields.objects(name):
         with message:
             _read_message(message, transcript)
+    at = fields.time("created_at", "created")
+    _read_answer(fields, transcript, at)
     for place, choice in enumerate(fields.objects("choices")):
         if place > 0:
             fields.reading.skipped["other choices of an answer"] += 1
             continue
         with choice:
-            answer = choice.object("message")
-            if answer is not None:
-                with answer:
-                    _read_message(answer, transcript)
+            _read_answer(choice, transcript, at)
 
 
-def _read_message(fields: Fields, transcript: Transcript) -> None:
+def _read_answer(fields: Fields, transcript: Transcript, at: datetime | None) -> None:
+    answer = fields.object("message")
+    if answer is not None:
+        with answer:
+            _read_message(answer, transcript, at)
+
+
+def _read_message(fields: Fields, transcript: Transcript, at: datetime | None = None) -> None:
     role = fields.required_text("role")
     role = ROLES.get(role.casefold(), role)
-    at = fields.time("timestamp", "created_at", "time")
+    at = fields.time("timestamp", "created_at", "time") or at
     if role in INSTRUCTING:
         fields.skip(PROMPTS, "content")
         return
@@ -171,5 +178,6 @@ CHAT_COMPLETIONS = Format(
     documented="OpenAI API reference of 2026-08, Ollama 0.12",
     difference=difference,
     read=read,
+    marks=("messages", "role", "content", "tool_calls", "tool_call_id"),
 )
 CHAT_LINES = one_a_line(CHAT_COMPLETIONS)

@@ -314,5 +314,6 @@ CLAUDE_CODE = Format(
     documented="files of Claude Code 1.0 to 2.1 (the format is not documented)",
     difference=difference,
     read=read,
+    marks=("sessionId", "uuid", "parentUuid", "message", "type"),
     whole_file=True,
 )

@@ -364,5 +364,6 @@ CODEX = Format(
     documented="rollout files of Codex 0.20 to 0.144",
     difference=difference,
     read=read,
+    marks=("timestamp", "type", "payload"),
     whole_file=True,
 )

@@ -26,13 +26,15 @@ class Format:
     all lines of a file (or its one JSON value in a list), which belong together. `difference` returns None for a
     document that has the format's shape, looking at its beginning only. `read` returns the conversations of one, and
     raises InvalidInput, whose message begins with the path of what is wrong; it makes a new `Reading` for each
-    conversation by `reading()`, and gives its counts to the conversation.
+    conversation by `reading()`, and gives its counts to the conversation. `marks` are the names of fields by which a
+    person would recognise it; of a document that has no format, they tell which one is nearest.
     """
 
     name: str
     documented: str
     difference: Callable[[Any], Difference | None]
     read: Callable[[Any, Callable[[], Reading]], Iterable[Conversation]]
+    marks: tuple[str, ...]
     whole_file: bool = False
 
 

@@ -184,5 +184,6 @@ GEMINI = Format(
     documented="Gemini API v1beta (generateContent), types of python-genai",
     difference=difference,
     read=read,
+    marks=("contents", "role", "parts", "functionCall", "functionResponse"),
 )
 GEMINI_LINES = one_a_line(GEMINI)

@@ -247,5 +247,6 @@ LANGCHAIN = Format(
     documented="messages of langchain-core at 005adc3, states and checkpoints of LangGraph",
     difference=difference,
     read=read,
+    marks=("messages", "type", "data", "content", "kwargs"),
 )
 LANGCHAIN_LINES = one_a_line(LANGCHAIN)

@@ -98,6 +98,7 @@ OTEL = Format(
     documented=DOCUMENTED,
     difference=_difference_of_spans,
     read=_read_spans,
+    marks=("resourceSpans", "scopeSpans", "spans", "traceId", "attributes"),
     whole_file=True,
 )
 OTEL_MESSAGES = Format(
@@ -105,4 +106,5 @@ OTEL_MESSAGES = Format(
     documented=DOCUMENTED,
     difference=_difference_of_messages,
     read=_read_messages,
+    marks=("messages", "role", "parts"),
 )

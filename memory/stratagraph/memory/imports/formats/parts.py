@@ -87,6 +87,26 @@ def read_failure(fields: Fields) -> bool | None:
     return True if error else None
 
 
+def tells_failure(result: Any) -> bool:
+    """Return whether a result without a flag beside it says itself that the call failed.
+
+    That is a text that begins with "error", or a JSON object with an error, `is_error`, `success` or `ok` false, the
+    status "error", or an exit code. Other words of a status, such as "cancelled", may be what was asked for.
+    """
+    if isinstance(result, str):
+        return result.lstrip().lower().startswith("error")
+    if not isinstance(result, dict):
+        return False
+    codes = [result.get(name) for name in ("exit_code", "exitCode", "returncode", "return_code")]
+    return (
+        True in (result.get("is_error"), result.get("isError"))
+        or False in (result.get("success"), result.get("ok"))
+        or bool(result.get("error"))
+        or str(result.get("status")).casefold() == "error"
+        or any(isinstance(code, int) and not isinstance(code, bool) and code != 0 for code in codes)
+    )
+
+
 def read_arguments(value: Any) -> Any:
     """Return the arguments of a call: JSON, that of a text which is JSON, or else the text."""
     if isinstance(value, str):

@@ -226,6 +226,7 @@ RESPONSES = Format(
     documented="Responses API, types of openai-python at 150c955",
     difference=difference,
     read=read,
+    marks=("input", "output", "call_id", "role", "content"),
 )
 RESPONSES_LINES = one_a_line(RESPONSES)
 RESPONSES_CHAIN = Format(
@@ -233,5 +234,6 @@ RESPONSES_CHAIN = Format(
     documented=RESPONSES.documented,
     difference=_difference_of_lines,
     read=_read_lines,
+    marks=("output", "previous_response_id"),
     whole_file=True,
 )

@@ -174,4 +174,5 @@ SHAREGPT = Format(
     documented="LLaMA-Factory at 015ff25, Hermes function calling",
     difference=difference,
     read=read,
+    marks=("conversations", "from", "value"),
 )

@@ -220,4 +220,5 @@ SWE_AGENT = Format(
     documented="SWE-agent 0.7 to 1.1, mini-swe-agent-1 and 1.1",
     difference=difference,
     read=read,
+    marks=("trajectory", "action", "observation", "info"),
 )

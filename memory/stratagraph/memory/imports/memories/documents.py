@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from stratagraph.memory.imports.lines import BOM, MAX_LINE, numbered_lines, opened
+from stratagraph.memory.imports.lines import BOM, MAX_LINE, numbered_lines, opened, printable
 from stratagraph.memory.imports.memories.form import RefusedMemory
 from stratagraph.memory.imports.memories.format import SHOWN, Row
 from stratagraph.store.model.errors import InvalidInput
@@ -31,7 +31,7 @@ class Notes:
     @property
     def name(self) -> str:
         """The name of the folder, by which its notes are told from those of another one."""
-        return self.folder.resolve().name
+        return printable(self.folder.resolve().name)
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path | Notes]:
@@ -118,7 +118,31 @@ class FileRows:
             raise InvalidInput(
                 f"file: {self._path} is one JSON value of more than {MAX_VALUE} bytes; write one memory on each line"
             )
-        return orjson.loads(content.removeprefix(BOM))
+        value = orjson.loads(content.removeprefix(BOM))
+        # Some exports are written as the text of their JSON.
+        return orjson.loads(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
+
+
+class JoinedRows:
+    """The rows of several files, each with the name of its file in its place. One file at a time is held.
+
+    The rest of a file that cannot be read is refused, and the others are read.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = files
+        self._held: FileRows | None = None
+
+    def __iter__(self) -> Iterator[Row | RefusedMemory]:
+        """Yield the rows of the first file, then those of the next one."""
+        for file in self._files:
+            try:
+                rows = self._held or FileRows(file)
+                self._held = rows if len(self._files) == 1 else None
+                for row in rows:
+                    yield replace(row, place=f"{file.name} {row.place}".strip())
+            except InvalidInput as error:
+                yield RefusedMemory(place=file.name, reason=error.message.removeprefix("file: "))
 
 
 def _is_object(line: bytes | None) -> bool:

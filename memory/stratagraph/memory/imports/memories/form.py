@@ -54,6 +54,10 @@ class Statement(Memory):
 
     It holds from `start` until `end`, as far as these are known. `text` says it in a sentence. `about` are further
     things that it names, `sources` the ids of the events that it was learned from.
+
+    `whose` is the id of the memory whose owners it has, where its file does not name them, so that `subject` only
+    stands in for them. `unsaid` are those of `start` and `end` that its file does not say, or only guesses: the known
+    version keeps them if it says the same otherwise.
     """
 
     subject: Named
@@ -64,6 +68,8 @@ class Statement(Memory):
     text: str | None = None
     about: tuple[Named, ...] = ()
     sources: tuple[str, ...] = ()
+    whose: str | None = None
+    unsaid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

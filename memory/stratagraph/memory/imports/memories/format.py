@@ -39,7 +39,8 @@ class MemoryFormat:
     `documented` names the version of the documentation that it was read from. `difference` returns None for a
     row that has the format's shape. `read` returns the memories of a file, and counts in `reading` what it
     leaves out; a part that is malformed is returned as refused, and the others are read. It is None where a file
-    has records of this service's own form, which are restored.
+    has records of this service's own form, which are restored. `fields` are names by which people who look at a file
+    tell the format. With `together`, all files of a run are read as one, because they complete each other.
     """
 
     key: str
@@ -48,6 +49,8 @@ class MemoryFormat:
     documented: str
     difference: Callable[[Any], Difference | None]
     read: Callable[[Rows, Reading], Iterable[Found]] | None
+    fields: frozenset[str]
+    together: bool = False
 
 
 def first_fitting(values: Iterable[Any], difference: Callable[[Any], Difference | None]) -> Difference | None:

@@ -245,4 +245,8 @@ GRAPHITI = MemoryFormat(
     documented="graphiti-core 0.28 (EpisodicNode, EntityNode, EntityEdge; APOC export of Neo4j)",
     difference=_difference,
     read=_read,
+    fields=frozenset(
+        {*_LISTS, *_LISTS_OF_MENTIONS, *_EMBEDDINGS, "uuid", "group_id", "labels", "name", "fact", "valid_at"}
+        | {"invalid_at", "expired_at", "source_node_uuid", "target_node_uuid", "source_description", "properties"}
+    ),
 )

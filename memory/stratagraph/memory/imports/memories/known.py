@@ -21,6 +21,7 @@ MEMBRANE = MemoryFormat(
     documented=membrane.DOCUMENTED,
     difference=membrane.difference,
     read=None,  # its records are restored, not captured
+    fields=membrane.FIELDS,
 )
 FORMATS: tuple[MemoryFormat, ...] = (LETTA, SERVER_MEMORY, GRAPHITI, LANGGRAPH_STORE, MEMBRANE, MEM0)  # the first fits
 NOTES = "notes"  # what `--as` calls Markdown notes, which are told by their ending
@@ -40,9 +41,24 @@ def format_of(rows: Sequence[Any], named: str | None = None) -> MemoryFormat:
         fitting = next((one for one in candidates if one.difference(row) is None), None)
         if fitting is not None:
             return fitting
-    found = [(one, one.difference(rows[0] if rows else None)) for one in candidates]
-    nearest, difference = max(
-        ((one, difference) for one, difference in found if difference is not None), key=lambda pair: pair[1].share
+    first = rows[0] if rows else None
+    found = [(one, difference) for one in candidates if (difference := one.difference(first)) is not None]
+    if named is not None:
+        raise InvalidInput(f"is not of this format: {found[0][1].what}")
+    fields = _fields_of(first)
+    shared, nearest, difference = max(
+        ((len(one.fields & fields), one, difference) for one, difference in found),
+        key=lambda each: (each[0], each[2].share),
     )
-    fits = "is not of this format" if named is not None else f"fits no known format; the nearest is {nearest.name}"
-    raise InvalidInput(f"{fits}, but {difference.what}" if named is None else f"{fits}: {difference.what}")
+    if not shared:
+        names = ", ".join(one.name for one in FORMATS)
+        raise InvalidInput(f"fits no known format: it has no field of {names}")
+    raise InvalidInput(f"fits no known format; the nearest is {nearest.name}, but {difference.what}")
+
+
+def _fields_of(row: Any) -> set[str]:
+    """Return the names of the fields of a row, and of the objects at the beginning of its lists."""
+    if not isinstance(row, dict):
+        return set()
+    firsts = [value[0] for value in row.values() if isinstance(value, list) and value]
+    return {name for one in (row, *firsts) if isinstance(one, dict) for name in one}

@@ -183,4 +183,5 @@ LANGGRAPH_STORE = MemoryFormat(
     documented="LangGraph 1.0 (BaseStore items, the table `store`) with the values of LangMem 0.0.30",
     difference=_difference,
     read=_read,
+    fields=frozenset({"items", "namespace", "prefix", "key", "value"}),
 )

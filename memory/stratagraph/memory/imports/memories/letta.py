@@ -209,4 +209,8 @@ LETTA = MemoryFormat(
     documented="Letta 0.16 (AgentFileSchema), and files of version 0.1 with core_memory",
     difference=_difference,
     read=_read,
+    fields=frozenset(
+        {"agents", "blocks", "block_ids", "core_memory", "agent_type", "llm_config", "embedding_config", "tool_ids"}
+        | {"in_context_message_ids", "mcp_servers", "messages", "tools", "system", *_PASSAGES}
+    ),
 )

@@ -8,38 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, first_difference
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement
-from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each, first_fitting, located
+from stratagraph.memory.imports.memories.format import SHOWN, Found, MemoryFormat, Row, Rows, each, located
 from stratagraph.memory.imports.memories.mem0_history import read_history
-from stratagraph.memory.imports.memories.mem0_statements import SYSTEM, owners_of, statement_of
+from stratagraph.memory.imports.memories.mem0_statements import SYSTEM, owners_of, read_present, statement_of
 
 _LISTS = ("results", "memories", "relations", "history")
-_TEXTS = ("memory", "data", "text")
 _OF_MEMORY = ("id", "user_id", "agent_id", "run_id", "userId", "agentId", "runId", "hash")
 
 
 def _difference(row: Any) -> Difference | None:
-    values = [value for _, _, value in _parts(Row("", row))]
-    if not values and isinstance(row, dict) and isinstance(row.get("results"), list):
-        return None  # there are no memories
-    return first_fitting(values, _part_difference)
+    parts = list(islice(_parts(Row("", row)), SHOWN))
+    if not parts:
+        is_empty = isinstance(row, dict) and isinstance(row.get("results"), list)  # there are no memories
+        return None if is_empty else _part_difference("", None)
+    differences = [_part_difference(path, value) for _, path, value in parts]
+    return None if None in differences else differences[0]
 
 
-def _part_difference(value: Any) -> Difference | None:
-    is_object = isinstance(value, dict)
+def _part_difference(path: str, value: Any) -> Difference | None:
+    what = f"`{path}`" if path else "it"
+    fits = isinstance(value, dict) and (_is_memory(value) or _is_change(value) or _is_relation(value))
     return first_difference(
         [
-            (is_object, "its first value is no object"),
-            (
-                is_object and (_is_memory(value) or _is_change(value) or _is_relation(value)),
-                "it has neither `memory` with an `id` or a `user_id`, nor `memory_id` with an `event`",
-            ),
+            (isinstance(value, dict), f"{what} is no object" if path else "its first value is no object"),
+            (fits, f"{what} {_lacking(value)}"),
         ]
     )
+
+
+def _lacking(value: Any) -> str:
+    """Return what an object that is none of mem0 has not, by what it has."""
+    has = value.keys() if isinstance(value, dict) else set()
+    if "memory_id" in has:
+        return "has no `event`"
+    if "relationship" in has:
+        return "has no `source`"
+    if isinstance(value.get("memory") if has else None, str):
+        return "has neither an `id` nor a `user_id`"
+    if not has.isdisjoint(_OF_MEMORY):
+        return "has no `memory` that is a string"
+    return "has neither `memory` with an `id` or a `user_id`, nor `memory_id` with an `event`"
 
 
 def _is_memory(value: dict[str, Any]) -> bool:
@@ -77,13 +91,13 @@ def _read(rows: Rows, reading: Reading) -> Iterator[Found]:
 
 
 def _histories(rows: Rows, changes: Mapping[str, list[tuple[str, Any]]], reading: Reading) -> Iterator[Found]:
-    memories: dict[str, Any] = {}
+    memories: dict[str, list[Any]] = {}
     if changes:
         for _, _, value in _all_parts(rows):
             if isinstance(value, dict) and str(value.get("id")) in changes and not _is_change(value):
-                memories[str(value["id"])] = value
+                memories.setdefault(str(value["id"]), []).append(value)
     for id_, entries in changes.items():
-        history = read_history(id_, entries, memories.get(id_), reading)
+        history = read_history(id_, entries, memories.get(id_, ()), reading)
         yield from (located(one, entries[0][0]) for one in history)
 
 
@@ -131,18 +145,26 @@ def _count_wrapper(row: Row, reading: Reading) -> None:
 
 def _memory(fields: Fields, *, told: bool = False) -> Iterable[Found]:
     """Return a memory. With `told`, its text and its times are those of its history, which is read apart."""
-    id_ = fields.id("id")
-    text = fields.required_text(*_TEXTS)
-    at, changed = fields.time("created_at", "createdAt"), fields.time("updated_at", "updatedAt")
-    owners, tags = owners_of(fields)
-    ended = fields.time("expiration_date")
+    present = read_present(fields)
     _skip_bookkeeping(fields)
     if fields.text("event") == "DELETE":
         fields.reading.skipped["memories that were deleted"] += 1
         return ()
     if told:
         return ()
-    return [statement_of(id_ or f"text:{text}", text, owners, tags, at=at, changed=changed, end=ended)]
+    return [
+        statement_of(
+            present.id or f"text:{present.text}",
+            present.text,
+            present.owners,
+            present.tags,
+            at=present.at,
+            changed=present.changed,
+            start=present.start,
+            end=present.end,
+            unsaid=("start",),
+        )
+    ]
 
 
 def _skip_bookkeeping(fields: Fields) -> None:
@@ -175,4 +197,9 @@ MEM0 = MemoryFormat(
     documented="mem0 1.0 (get_all, history, graph memory; platform export)",
     difference=_difference,
     read=_read,
+    fields=frozenset(
+        {*_LISTS, *_OF_MEMORY, "memory", "memory_id", "event", "old_memory", "new_memory", "relationship", "source"}
+        | {"destination", "expiration_date", "metadata", "categories"}
+    ),
+    together=True,
 )

@@ -11,7 +11,8 @@ from typing import Any
 from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement
 from stratagraph.memory.imports.memories.format import Found
-from stratagraph.memory.imports.memories.mem0_statements import owners_of, statement_of
+from stratagraph.memory.imports.memories.mem0_statements import Present, owners_of, read_present, statement_of
+from stratagraph.memory.imports.memories.owners import earlier_ids
 from stratagraph.store.model.errors import InvalidInput
 
 _CHANGES = ("ADD", "UPDATE", "DELETE")
@@ -24,14 +25,17 @@ class _Change:
     event: str
     old: str | None
     new: str | None
-    owners: Sequence[Named]
-    tags: tuple[str, ...]
+    created: datetime | None = None
+    owners: Sequence[Named] = ()
+    tags: tuple[str, ...] = ()
 
 
-def read_history(id_: str, entries: Sequence[tuple[str, Any]], memory: Any, reading: Reading) -> Iterator[Found]:
+def read_history(
+    id_: str, entries: Sequence[tuple[str, Any]], memories: Sequence[Any], reading: Reading
+) -> Iterator[Found]:
     """Yield the texts that the memory `id_` has had. `entries` are its changes, each with its place.
 
-    `memory` is the memory itself, None where the file has only its history.
+    `memories` are what the files say of the memory itself; none where there is only its history.
     """
     changes: list[_Change] = []
     for place, value in entries:
@@ -40,16 +44,44 @@ def read_history(id_: str, entries: Sequence[tuple[str, Any]], memory: Any, read
                 changes.append(_change(fields))
         except InvalidInput as error:
             yield RefusedMemory(place=place, reason=error.message)
+    changes = [change for change in changes if change.event not in _NO_CHANGES]
     if all(change.at is not None for change in changes):
         changes.sort(key=lambda change: change.at.timestamp() if change.at is not None else 0)
-    owners: Sequence[Named] = ()
-    tags: tuple[str, ...] = ()
-    if memory is not None:
+    present = _newest(memories, reading)
+    if present is not None:
+        changes = _continued(changes, present)
+    owners: Sequence[Named] = present.owners if present is not None else ()
+    owners = owners or next((change.owners for change in changes if change.owners), ())
+    yield from _texts(id_, changes, owners, present, reading)
+
+
+def _newest(memories: Sequence[Any], reading: Reading) -> Present | None:
+    """Return the memory as the file that was written last has it."""
+    found: list[Present] = []
+    for memory in memories:
         # The fields that are not read are counted where the memory itself is read, and so are mistakes in it.
         with suppress(InvalidInput):
-            owners, tags = owners_of(Reading(zone=reading.zone).object(memory, ""))
-    owners = owners or next((change.owners for change in changes if change.owners), ())
-    yield from _texts(id_, changes, owners, tags, reading)
+            found.append(read_present(Reading(zone=reading.zone).object(memory, "")))
+    return max(found, key=_written, default=None)
+
+
+def _written(present: Present) -> tuple[float, str]:
+    at = present.changed or present.at
+    return (at.timestamp() if at is not None else 0), present.text
+
+
+def _continued(changes: list[_Change], present: Present) -> list[_Change]:
+    """Return the changes with one more, where the memory is newer than its history."""
+    last = changes[-1] if changes else None
+    at = present.changed or present.at
+    if last is not None:
+        if last.event != "DELETE" and last.new is not None and last.new.strip() == present.text.strip():
+            return changes
+        if at is None and last.event == "DELETE":
+            return changes
+        if at is not None and last.at is not None and at < last.at:
+            return changes
+    return [*changes, _Change(at=at, event="UPDATE", old=None, new=present.text, created=present.at)]
 
 
 def _change(fields: Fields) -> _Change:
@@ -66,35 +98,51 @@ def _change(fields: Fields) -> _Change:
         event=event,
         old=fields.text("old_memory", "old_value", "prev_value"),
         new=fields.text("new_memory", "new_value"),
+        created=created,
         owners=owners,
         tags=tags,
     )
 
 
 def _texts(
-    id_: str, changes: Sequence[_Change], owners: Sequence[Named], tags: tuple[str, ...], reading: Reading
+    id_: str, changes: Sequence[_Change], owners: Sequence[Named], present: Present | None, reading: Reading
 ) -> Iterator[Statement]:
     """Yield the texts in their order. The last one is the memory, unless it was deleted."""
     texts: list[Statement] = []
     for change in changes:
-        if change.event in _NO_CHANGES:
-            continue
         if texts:
             texts[-1] = replace(texts[-1], end=change.at)
         elif change.old and change.old.strip() and change.event != "ADD":
-            texts.append(statement_of(f"{id_}@before", change.old, owners, tags, at=None, end=change.at))
+            texts.append(statement_of(id_, change.old, owners, (), at=None, end=change.at))
         if change.event != "DELETE" and change.new and change.new.strip():
-            own = tuple(dict.fromkeys((*tags, *change.tags)))
-            texts.append(statement_of(id_, change.new, owners, own, at=change.at, start=change.at))
-        elif texts:
-            texts[-1] = replace(texts[-1], id=f"memory:{id_}" if change is changes[-1] else texts[-1].id)
+            created = change.created or change.at
+            texts.append(
+                statement_of(id_, change.new, owners, change.tags, at=created, changed=change.at, start=change.at)
+            )
     is_deleted = bool(changes) and changes[-1].event == "DELETE"
-    for number, one in enumerate(texts):
-        is_last = number == len(texts) - 1
-        if is_last and not is_deleted:
-            # A memory that never changed is stated as without its history, so that it is one fact in both.
-            yield one if number else replace(one, start=None)
+    own_tags = present.tags if present is not None else ()
+    texts = [replace(one, tags=tuple(dict.fromkeys((*own_tags, *one.tags)))) for one in texts]
+    ids = earlier_ids(f"memory:{id_}")
+    for one in texts[:-1]:
+        if one.end is None or (one.start is not None and one.end <= one.start):
+            reading.skipped["earlier texts of memories that held for no known time"] += 1
+            continue
+        yield replace(one, id=next(ids))
+    for one in texts[-1:]:
+        # A memory that never changed is stated as without its history, so that it is one fact in both.
+        last = one if len(texts) > 1 or is_deleted else replace(one, start=None)
+        if not is_deleted:
+            yield _current(last, present)
         elif one.end is None or (one.start is not None and one.end <= one.start):
             reading.skipped["earlier texts of memories that held for no known time"] += 1
         else:
-            yield one if is_last or "@" in one.id else replace(one, id=f"{one.id}@{number}")
+            yield replace(last, changed_at=one.end)  # so that no file from before takes the place of it
+
+
+def _current(one: Statement, present: Present | None) -> Statement:
+    """Return the text that a memory has now, with what the memory itself says of it."""
+    if present is None or one.value.strip() != present.text.strip():
+        return replace(one, unsaid=("end",))
+    end = present.end if present.end is None or one.start is None or present.end > one.start else None
+    changed = present.changed or one.changed_at
+    return replace(one, value=present.text, at=present.at or one.at, changed_at=changed, end=end)

@@ -3,15 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from stratagraph.memory.imports.fields import Fields
 from stratagraph.memory.imports.memories.form import Named, Statement
-from stratagraph.memory.imports.memories.values import scalar_tags
+from stratagraph.memory.imports.memories.owners import OWNERS
+from stratagraph.memory.imports.memories.values import scalar_tags, time_of
 
 SYSTEM = "mem0"
 _OWNERS = (("user", "Person"), ("agent", "Agent"), ("run", "Session"))  # the first that a memory has is its subject
 _OWNER_FIELDS = [f"{kind}{ending}" for kind, _ in _OWNERS for ending in ("_id", "Id")]
+_TEXTS = ("memory", "data", "text")
+_AT_ONCE = timedelta(seconds=1)  # a time of change that is no later than this is that of the creation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Present:
+    """A memory as it was when the file was written."""
+
+    id: str | None
+    text: str
+    at: datetime | None
+    changed: datetime | None
+    end: datetime | None
+    owners: Sequence[Named]
+    tags: tuple[str, ...]
+
+    @property
+    def start(self) -> datetime | None:
+        """Return since when it has had this text at the latest; None if it may always have had it."""
+        if self.at is None or self.changed is None or self.changed - self.at <= _AT_ONCE:
+            return None
+        return self.changed if self.end is None or self.changed < self.end else None
+
+
+def read_present(fields: Fields) -> Present:
+    """Return a memory of `get_all`. Raises InvalidInput if it is malformed."""
+    id_ = fields.id("id")
+    text = fields.required_text(*_TEXTS)
+    at, changed = fields.time("created_at", "createdAt"), fields.time("updated_at", "updatedAt")
+    owners, tags = owners_of(fields)
+    end = time_of(fields.take("expiration_date"), fields.path("expiration_date"), fields.reading.zone)
+    return Present(id=id_, text=text, at=at, changed=changed, end=end, owners=owners, tags=tags)
 
 
 def statement_of(
@@ -24,8 +58,9 @@ def statement_of(
     changed: datetime | None = None,
     start: datetime | None = None,
     end: datetime | None = None,
+    unsaid: tuple[str, ...] = (),
 ) -> Statement:
-    """Return a memory as a statement about the first of its owners; about the system where it has none."""
+    """Return a memory as a statement about the first of its owners; about the system where none is known."""
     subject, *others = owners or [Named(name=SYSTEM, type="Service", id="service")]
     return Statement(
         id=f"memory:{id_}",
@@ -38,7 +73,16 @@ def statement_of(
         start=start,
         end=end,
         tags=tags,
+        more={OWNERS: [owner.id for owner in owners]} if owners else {},
+        whose=None if owners else f"memory:{id_}",
+        unsaid=unsaid,
     )
+
+
+def named_owner(id_: str) -> Named:
+    """Return an owner by its id, such as `user:ann`."""
+    kind, _, name = id_.partition(":")
+    return Named(name=name, type=dict(_OWNERS).get(kind), id=id_)
 
 
 def owners_of(fields: Fields) -> tuple[list[Named], tuple[str, ...]]:
@@ -60,9 +104,5 @@ def owners_of(fields: Fields) -> tuple[list[Named], tuple[str, ...]]:
 
 
 def _named_owners(fields: Fields) -> tuple[list[Named], list[str]]:
-    owners = [
-        Named(name=id_, type=type_, id=f"{kind}:{id_}")
-        for kind, type_ in _OWNERS
-        if (id_ := fields.id(f"{kind}_id", f"{kind}Id")) is not None
-    ]
-    return owners, [str(owner.id) for owner in owners]
+    ids = [f"{kind}:{id_}" for kind, _ in _OWNERS if (id_ := fields.id(f"{kind}_id", f"{kind}Id")) is not None]
+    return [named_owner(id_) for id_ in ids], ids

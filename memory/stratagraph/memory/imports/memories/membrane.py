@@ -14,6 +14,9 @@ from stratagraph.store.model.rfc import ExportedRecord, from_appendix, from_norm
 
 KEY = "membrane"
 NAME = "Membrane records"
+FIELDS = frozenset(
+    {"records", "id", "payload", "sensitivity", "lifecycle", "decay_profile", "salience", "provenance", "relationships"}
+)
 DOCUMENTED = "the Membrane RFC: its schema appendix, and its block of canonical schemas (15A)"
 
 

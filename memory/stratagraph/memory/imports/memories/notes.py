@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stratagraph.memory.imports.fields import Reading
-from stratagraph.memory.imports.lines import MAX_LINE, opened
+from stratagraph.memory.imports.lines import MAX_LINE, opened, printable
 from stratagraph.memory.imports.memories.documents import Notes
 from stratagraph.memory.imports.memories.form import Named, RefusedMemory, Statement, Thing
 from stratagraph.memory.imports.memories.format import Found, located
-from stratagraph.memory.imports.memories.front_matter import split_front_matter, time_of
+from stratagraph.memory.imports.memories.front_matter import NoteText, split_front_matter
 from stratagraph.memory.imports.memories.markdown import Link, Parts, read_markdown, wiki_target
+from stratagraph.memory.imports.memories.values import time_of
 from stratagraph.store.model.errors import InvalidInput
 
 SYSTEM = "notes"
@@ -41,18 +42,20 @@ def read_notes(notes: Notes, reading: Reading) -> Iterator[Found]:
     links = _Links()
     for file in notes.files:
         with suppress(InvalidInput):  # it is refused below
-            links.add(_note(file, notes, *_text(file)))
+            links.add(_note(file, notes, _text(file)))
     others = {file.name.casefold(): file for file in reversed(notes.others)}
     others |= {file.relative_to(notes.folder).as_posix().casefold(): file for file in notes.others}
     for file in notes.files:
-        place = file.relative_to(notes.folder).as_posix()
+        place = printable(file.relative_to(notes.folder))
         try:
-            fields, body = _text(file)
-            memories = _memories(_note(file, notes, fields, body), fields, body, links, others, reading)
+            text = _text(file)
+            memories = _memories(_note(file, notes, text), text.fields, text.body, links, others, reading)
             found = [located(one, place) for one in memories]
         except InvalidInput as error:
             yield RefusedMemory(place=place, reason=error.message)
         else:
+            if text.problem is not None:
+                reading.unread[f"front matter ({place}: {text.problem})"] += 1
             yield from found
 
 
@@ -90,7 +93,8 @@ def _relative(origin: str, target: str) -> str:
     return "/".join(parts)
 
 
-def _text(file: Path) -> tuple[dict[str, Any], str]:
+def _text(file: Path) -> NoteText:
+    """Return a note. Raises InvalidInput if nothing of it can be read."""
     with opened(file) as opened_file:
         content = opened_file.read(MAX_LINE + 1)
     if len(content) > MAX_LINE:
@@ -99,14 +103,18 @@ def _text(file: Path) -> tuple[dict[str, Any], str]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
-    return split_front_matter(text.replace("\r\n", "\n").replace("\x00", "\ufffd"))
+    note = split_front_matter(text.replace("\r\n", "\n").replace("\x00", "\ufffd"))
+    if note.problem is not None and not note.body.strip():
+        raise InvalidInput(f"front matter: {note.problem}")
+    return note
 
 
-def _note(file: Path, notes: Notes, fields: dict[str, Any], body: str) -> _Note:
-    key = re.sub(r"\.(md|markdown)(\.gz)?$", "", file.relative_to(notes.folder).as_posix(), flags=re.IGNORECASE)
+def _note(file: Path, notes: Notes, text: NoteText) -> _Note:
+    fields = text.fields
+    key = re.sub(r"\.(md|markdown)(\.gz)?$", "", printable(file.relative_to(notes.folder)), flags=re.IGNORECASE)
     title = fields.get("title")
     stem = PurePosixPath(key).name
-    heading = re.search(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", body, re.MULTILINE)
+    heading = re.search(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", text.body, re.MULTILINE)
     name = str(title).strip() if isinstance(title, str | int | float) else ""
     name = name or (heading.group(1).strip() if heading is not None else "") or stem
     type_ = fields.get("type")
@@ -210,7 +218,9 @@ def _properties(
 ) -> Iterator[Statement]:
     """Yield a statement for each further field of the front matter, or for each of its values."""
     for name, value in fields.items():
-        if name in (*_NAMING, *_CREATED, *_CHANGED) or not name.strip() or value in (None, "", [], {}):
+        if name in _NAMING or not name.strip() or value in (None, "", [], {}):
+            continue
+        if name in (*_CREATED, *_CHANGED) and _is_time(value):
             continue
         listed = value if isinstance(value, list) else [value]
         for number, one in enumerate(listed):
@@ -232,10 +242,18 @@ def _properties(
 
 
 def _time(fields: dict[str, Any], names: tuple[str, ...], reading: Reading) -> datetime | None:
+    times = ((name, fields.get(name)) for name in names)
     return next(
-        (at for name in names if (at := time_of(fields.get(name), f"front matter.{name}", reading.zone)) is not None),
-        None,
+        (time_of(value, f"front matter.{name}", reading.zone) for name, value in times if _is_time(value)), None
     )
+
+
+def _is_time(value: Any) -> bool:
+    """Return whether a field that is named like a time has one, and not a text such as `next week`."""
+    try:
+        return time_of(value, "", UTC) is not None
+    except InvalidInput:
+        return False
 
 
 def _day(key: str) -> datetime | None:

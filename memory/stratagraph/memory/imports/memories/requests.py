@@ -21,6 +21,7 @@ from stratagraph.store.model.visible_text import is_blank
 
 MAX_ID = 160  # characters of an id that is shown in a source; a longer one is cut and ends in a hash
 MAX_ABOUT = 64  # things that one memory names beside its subject
+UNSAID = "unsaid"  # the field of an origin with the bounds that are a guess
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
@@ -126,10 +127,16 @@ class MemorySource:
     def _origin(self, memory: Memory) -> dict[str, Any]:
         """Return what the system says of the memory itself, which the payload keeps."""
         times = {"created_at": memory.at, "updated_at": memory.changed_at}
+        unsaid = (
+            [name for name in memory.unsaid if getattr(memory, name) is not None]
+            if isinstance(memory, Statement)
+            else []
+        )
         return {
             "system": self.system,
             "id": memory.id if len(memory.id) <= MAX_ID else self.ref(memory.id).removeprefix(f"{self.system}:"),
             **{name: rfc3339(at) for name, at in times.items() if at is not None},
+            **({UNSAID: unsaid} if unsaid else {}),
             **memory.more,
         }
 

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -21,12 +21,23 @@ from uuid import UUID
 from stratagraph.memory.capture.request import CaptureRequest, ImportedItem, Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.imports.fields import Reading
-from stratagraph.memory.imports.memories.documents import FileRows, Notes, find_sources
+from stratagraph.memory.imports.lines import printable
+from stratagraph.memory.imports.memories.documents import FileRows, JoinedRows, Notes, find_sources
 from stratagraph.memory.imports.memories.form import Happening, Named, RefusedMemory, Remembered, Statement
 from stratagraph.memory.imports.memories.format import Found
-from stratagraph.memory.imports.memories.known import NOTES, format_of
+from stratagraph.memory.imports.memories.known import FORMATS, NOTES, format_of
+from stratagraph.memory.imports.memories.mem0_statements import named_owner
 from stratagraph.memory.imports.memories.notes import SYSTEM as NOTES_SYSTEM
 from stratagraph.memory.imports.memories.notes import read_notes
+from stratagraph.memory.imports.memories.owners import (
+    OWNERS,
+    completed,
+    earlier_ids,
+    learns,
+    owned,
+    owners_in,
+    restated,
+)
 from stratagraph.memory.imports.memories.record_file import write_records
 from stratagraph.memory.imports.memories.requests import MemorySource, changed_at, fingerprint, said_by, said_in
 from stratagraph.memory.imports.memories.summary import MemorySummary
@@ -45,6 +56,7 @@ BOUNDED = 40  # facts with a validity about one subject in one transaction; each
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 MAX_ATTACHMENTS = 64  # of one memory
 _CHUNK = 1 << 20  # bytes of an attachment read at once
+OLDER = "memories that are older than what is known of them"
 ATTEMPTS = 5  # to store memories that other imports store at the same time
 
 
@@ -81,10 +93,11 @@ async def import_memories(
     path that does not exist.
     """
     files = find_sources(wanted.paths)
-    summary = MemorySummary(source=", ".join(path.name for path in wanted.paths), dry_run=wanted.dry_run)
+    summary = MemorySummary(source=", ".join(printable(path.name) for path in wanted.paths), dry_run=wanted.dry_run)
     run = _Run(capture, records, artifacts, trust, wanted, summary, advance)
     for file in files:
         await run.add_file(file)
+    await run.add_together()
     return summary
 
 
@@ -93,7 +106,8 @@ class _Read:
     """A memory that was read, and what is stored of it.
 
     `record` is what its latest version became, None if none is stored; `is_same` is whether that says the same.
-    `version` is the number of the next one. `known` is the record, where the memory differs from it.
+    `version` is the number of the next one. `known` is the record, where the memory differs from it; `learns` is
+    whether it differs in a bound that is only guessed there.
     """
 
     name: str
@@ -103,6 +117,7 @@ class _Read:
     record: UUID | None = None
     is_same: bool = False
     known: MemoryRecord | None = None
+    learns: bool = False
 
 
 @dataclass(slots=True)
@@ -119,11 +134,12 @@ class _Run:
     pending: list[_Read] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     bounded: Counter[tuple[str, str]] = field(default_factory=Counter)
-    previewed: set[str] = field(default_factory=set)
+    together: dict[str, list[Path]] = field(default_factory=dict)
+    previewed: dict[str, tuple[str, datetime | None]] = field(default_factory=dict)
 
     async def add_file(self, file: Path | Notes) -> None:
         """Store the memories of a file or of a folder of notes."""
-        name = file.name
+        name = printable(file.name)
         try:
             if isinstance(file, Notes):
                 if self.wanted.named not in (None, NOTES):
@@ -136,23 +152,40 @@ class _Run:
             self.summary.count_format(format_.name)
             if format_.read is None:
                 await self._restore(name, rows)
+            elif format_.together:
+                self.together.setdefault(format_.key, []).append(file)
             else:
                 await self._capture(name, format_.system, partial(format_.read, rows))
         except InvalidInput as error:
             self.summary.refused.append(Refused(name, error.message.removeprefix("file: ")))
 
-    async def _capture(self, name: str, system: str, read: Callable[[Reading], Iterable[Found]]) -> None:
-        """Store the memories of a file, and count what is left out of it."""
+    async def add_together(self) -> None:
+        """Store the memories of the files that are read as one, by format."""
+        for format_, files in ((one, self.together.get(one.key)) for one in FORMATS):
+            if files and format_.read is not None:
+                rest = f" and {len(files) - 1} more" if len(files) > 1 else ""
+                read = partial(format_.read, JoinedRows(files))
+                await self._capture(f"{files[0].name}{rest}", format_.system, read, is_placed=True)
+
+    async def _capture(
+        self, name: str, system: str, read: Callable[[Reading], Iterable[Found]], *, is_placed: bool = False
+    ) -> None:
+        """Store the memories of a file, and count what is left out of it.
+
+        With `is_placed`, the places of memories begin with the names of their files.
+        """
+        within = "" if is_placed else name
         reading = Reading(zone=self.wanted.zone)
         source = MemorySource(system=system, file=name, scope=self.wanted.scope, retention=self.wanted.retention)
         try:
             for number, one in enumerate(read(reading), 1):
                 self.summary.items += 1
                 if isinstance(one, RefusedMemory):
-                    self.summary.refused.append(Refused(f"{name} {one.place}".strip(), one.reason))
+                    self.summary.refused.append(Refused(f"{within} {one.place}".strip(), one.reason))
                     self.advance(1)
                 else:
-                    await self._add(_Read(name=f"{name} {one.place or number}", memory=one, source=source))
+                    item = f"{within} {one.place or number}".strip()
+                    await self._add(_Read(name=item, memory=one, source=source))
         finally:
             await self._store()
             for reason, times in reading.skipped.items():
@@ -194,16 +227,25 @@ class _Run:
         """
         reads = self.pending
         self.pending, self.keys, self.bounded = [], set(), Counter()
+        await self._find_owners(reads)
         await self._look_up(reads)
+        read_count = len(reads)
+        reads = [*reads, *await self._earlier_texts(reads)]
         changed: list[_Read] = []
         new: list[_Read] = []
         for read in reads:
-            if read.is_same or self._is_previewed(read):
+            if read.is_same:
                 self.summary.replayed += 1
+            elif (
+                read.known is not None
+                and not read.learns
+                and _is_older(read.memory, changed_at(read.known.payload or {}))
+            ):
+                self.summary.skip(OLDER)
+            elif self._is_previewed(read):
+                pass
             elif read.record is None:
                 new.append(read)
-            elif read.known is not None and _is_older(read.memory, read.known):
-                self.summary.skip("memories that are older than what is known of them")
             else:
                 changed.append(read)
         said = {said_by(read.memory) for read in changed}
@@ -215,7 +257,7 @@ class _Run:
                 await self._look_up([read])
                 await self._store_reads([read])
         if reads:
-            self.advance(len(reads))
+            self.advance(read_count)
 
     async def _store_reads(self, reads: Sequence[_Read]) -> None:
         """Store memories in one transaction; look them up again where another import stores them at the same time."""
@@ -256,13 +298,25 @@ class _Run:
         return items
 
     def _is_previewed(self, read: _Read) -> bool:
-        """Return whether a dry run has counted the memory already, which it does not find stored."""
+        """Count a memory of which a dry run has read another version, which it does not find stored.
+
+        Return whether there is nothing more to count, because that version says the same or is newer.
+        """
         if not self.wanted.dry_run:
             return False
-        key = f"{read.source.key(read.memory, 0)} {fingerprint(read.memory)}"
-        is_known = key in self.previewed
-        self.previewed.add(key)
-        return is_known
+        key, said = read.source.key(read.memory, 0), fingerprint(read.memory)
+        before, at = self.previewed.get(key, (None, None))
+        if before is not None and before != said and _is_older(read.memory, at):
+            self.summary.skip(OLDER)
+            return True
+        self.previewed[key] = said, read.memory.changed_at or read.memory.at
+        if before == said:
+            self.summary.replayed += 1
+        elif before is not None and read.record is None:
+            self.summary.changed += 1
+            self.summary.superseded += isinstance(read.memory, Statement)
+            self.summary.edited += [read.name] if isinstance(read.memory, Happening) else []
+        return before == said
 
     async def _request(self, read: _Read, replaces: Sequence[UUID] = ()) -> CaptureRequest:
         """Return the capture of a memory, after storing its attachments; a dry run counts them."""
@@ -281,7 +335,7 @@ class _Run:
         """Find the latest stored version of each memory, and read it where the memory differs from it."""
         left = list(reads)
         for read in left:
-            read.version, read.record, read.is_same, read.known = 0, None, False, None
+            read.version, read.record, read.is_same, read.known, read.learns = 0, None, False, None, False
         differing = left
         while left:
             by_key = {read.source.key(read.memory, read.version): read for read in left}
@@ -297,6 +351,62 @@ class _Run:
         records = await self.capture.stored_records(self.trust, {read.record for read in differing if read.record})
         for read in differing:
             read.known = records.get(read.record) if read.record is not None else None
+        await self._complete(differing)
+
+    async def _complete(self, reads: Iterable[_Read]) -> None:
+        """Take what statements leave unsaid from their known versions, and compare them anew."""
+        by_key: dict[str, _Read] = {}
+        for read in reads:
+            if read.known is not None and isinstance(read.memory, Statement):
+                older = _is_older(read.memory, changed_at(read.known.payload or {}))
+                whole = completed(read.memory, read.known, is_older=older)
+                read.learns = whole is not read.memory and learns(whole, read.known)
+                if whole is not read.memory:
+                    read.memory = whole
+                    by_key[read.source.key(whole, read.version - 1)] = read
+        items = {key: ImportedItem(fingerprint=fingerprint(read.memory)) for key, read in by_key.items()}
+        for key, earlier in (await self.capture.earlier(self.trust, items) if items else {}).items():
+            by_key[key].is_same = earlier.is_same
+
+    async def _find_owners(self, reads: Iterable[_Read]) -> None:
+        """Find whose the statements are that do not say it, by the stored memories that they belong to."""
+        asked: dict[str, _Read] = {}
+        for read in reads:
+            if isinstance(read.memory, Statement) and read.memory.whose is not None:
+                whose = read.memory.whose
+                asked[whose] = _Read(name=whose, memory=_named_statement(whose), source=read.source)
+        await self._look_up(asked.values())
+        for read in reads:
+            if isinstance(read.memory, Statement) and read.memory.whose is not None:
+                owners = owners_in(asked[read.memory.whose].known)
+                read.memory = owned(read.memory, owners, named_owner) if owners else read.memory
+
+    async def _earlier_texts(self, reads: Sequence[_Read]) -> list[_Read]:
+        """Return the stored earlier texts of memories whose owners become known now, as statements about these.
+
+        A memory that is older than what is stored of it becomes that, as a statement about its owners.
+        """
+        found: list[_Read] = []
+        own = {read.memory.id for read in reads}
+        for read in reads:
+            owners = read.memory.more.get(OWNERS)
+            if not owners or read.known is None or owners_in(read.known):
+                continue
+            if _is_older(read.memory, changed_at(read.known.payload or {})):
+                told = restated(read.memory.id, read.known, read.source.system)
+                read.memory = owned(told, owners, named_owner)
+            for id_ in earlier_ids(read.memory.id):
+                if id_ in own:
+                    continue
+                earlier = _Read(name=f"{read.name}: {id_}", memory=_named_statement(id_), source=read.source)
+                await self._look_up([earlier])
+                if earlier.known is None:
+                    break
+                if not owners_in(earlier.known):
+                    told = restated(id_, earlier.known, read.source.system)
+                    earlier.memory = owned(told, owners, named_owner)
+                    found.append(earlier)
+        return found
 
     async def _replaced(self, read: _Read, leaving: set[str]) -> list[UUID]:
         """Return the fact whose place a changed statement takes: none where another memory still says it."""
@@ -332,10 +442,10 @@ def _bounded_slot(memory: Remembered) -> tuple[str, str] | None:
     return normalised_name(memory.subject.name), memory.predicate.casefold()
 
 
-def _is_older(memory: Remembered, known: MemoryRecord) -> bool:
-    """Return whether the stored version of a memory was changed later than this one, by the times of its system."""
-    own, stored = memory.changed_at or memory.at, changed_at(known.payload or {})
-    return own is not None and stored is not None and own < stored
+def _is_older(memory: Remembered, known: datetime | None) -> bool:
+    """Return whether the known version of a memory was changed later than this one, by the times of its system."""
+    own = memory.changed_at or memory.at
+    return own is not None and known is not None and own < known
 
 
 def _is_readable(file: Path, *, most: int) -> bool:

@@ -99,4 +99,7 @@ SERVER_MEMORY = MemoryFormat(
     documented="@modelcontextprotocol/server-memory 0.6.3 (memory.jsonl, read_graph)",
     difference=_difference,
     read=_read,
+    fields=frozenset(
+        {"entities", "relations", "entityType", "relationType", "observations", "type", "name", "from", "to"}
+    ),
 )
