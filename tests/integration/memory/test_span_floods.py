@@ -63,7 +63,7 @@ async def test_the_flood_of_one_caller_delays_no_other_and_ends(
     job = ImportSpans(resources, ImportSpansConfig(longest_s=0.0))  # one conversation in each run
     for number in range(1, 4):
         await intake.receive(flood, read(questions(60, f"flood {number}"), f"{number:032x}"))
-    memory.clock.forward(timedelta(seconds=QUIET_S))
+        memory.clock.forward(timedelta(seconds=QUIET_S))
     with capture_logs() as logs:
         result = await job.run_once(memory.clock.now())
     assert (result.more, result.counts["refused"]) == (True, 15)

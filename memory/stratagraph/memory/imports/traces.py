@@ -239,7 +239,8 @@ class TraceImport:
             if all(one.is_same for one in earlier.values()):
                 break
         else:
-            self.refuse(read.name, f"its id has {self.most_versions} different conversations already")
+            reason = f"its id has {self.most_versions} different conversations already"
+            self.summary.refuse(read.name, reason, code=LimitExceeded.code)
             return Item(read.name, [])
         known = {key for key in planned if key in earlier}
         self.summary.replayed += len(known)

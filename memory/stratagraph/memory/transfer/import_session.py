@@ -17,6 +17,7 @@ from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.exported import Line, RecordLine, RecordPartLine, parse_line
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.transfer.checking import check_line
 
 BATCH = 500  # lines that are stored in one transaction
 BATCH_BYTES = 2**23  # and bytes of them, unless a single line has more
@@ -127,6 +128,7 @@ class ImportSession:
         for line in lines:
             try:
                 parsed = parse_line(line.text)
+                check_line(parsed)
             except InvalidInput as error:
                 if tells:
                     self.report.refuse(line.number, line.kind, None, error.message)

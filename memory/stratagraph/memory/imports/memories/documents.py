@@ -140,9 +140,9 @@ class JoinedRows:
                 rows = self._held or FileRows(file)
                 self._held = rows if len(self._files) == 1 else None
                 for row in rows:
-                    yield replace(row, place=f"{file.name} {row.place}".strip())
+                    yield replace(row, place=f"{printable(file.name)} {row.place}".strip())
             except InvalidInput as error:
-                yield RefusedMemory(place=file.name, reason=error.message.removeprefix("file: "))
+                yield RefusedMemory(place=printable(file.name), reason=error.message.removeprefix("file: "))
 
 
 def _is_object(line: bytes | None) -> bool:

@@ -102,6 +102,8 @@ class _Output:
 def record_line(exported: ExportedRecord) -> RecordLine:
     """Return a record as a line of an export. One without a name or a text gets those that a capture would make.
 
+    One without an audit log gets an entry of its creation, since every record here has one.
+
     Raises InvalidInput for the payload of a fact that is none.
     """
     record = exported.record
@@ -152,7 +154,8 @@ def record_line(exported: ExportedRecord) -> RecordLine:
                 action=AuditAction(entry.action), actor=entry.actor, at=entry.timestamp, rationale=entry.rationale
             )
             for entry in exported.audit
-        ),
+        )
+        or (AuditLine(action=AuditAction.CREATE, actor="membrane", at=record.created_at),),
     )
 
 

@@ -165,7 +165,7 @@ class _Run:
             if files and format_.read is not None:
                 rest = f" and {len(files) - 1} more" if len(files) > 1 else ""
                 read = partial(format_.read, JoinedRows(files))
-                await self._capture(f"{files[0].name}{rest}", format_.system, read, is_placed=True)
+                await self._capture(f"{printable(files[0].name)}{rest}", format_.system, read, is_placed=True)
 
     async def _capture(
         self, name: str, system: str, read: Callable[[Reading], Iterable[Found]], *, is_placed: bool = False

@@ -19,7 +19,7 @@ from stratagraph.store.model.enums import (
     RecordState,
     Sensitivity,
 )
-from stratagraph.store.model.rfc.values import Gain, Id, Number, Seconds, Share, Text, Time, word_of
+from stratagraph.store.model.rfc.values import Gain, Id, Seconds, Share, Text, Time, word_of
 
 FORMAT = "stratagraph"
 VERSION = 1
@@ -218,7 +218,7 @@ class AuditLine(Form):
     action: Annotated[AuditAction, BeforeValidator(word_of(AuditAction))]
     actor: Text
     at: Time
-    salience: Number | None = None
+    salience: Share | None = None
     rationale: Text | None = None
     sensitivity: Level | None = None
 
