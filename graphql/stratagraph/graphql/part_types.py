@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform
@@ -183,11 +183,11 @@ def _number(value: Any) -> Any:
 def _instant(value: Any) -> Any:
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
+        if found is None or found.tzinfo is None:
+            raise Misfit
+        return found.astimezone(UTC)
+    except (ValueError, OverflowError):  # such as a time that in UTC lies before the year 1
         raise Misfit from None
-    if found is None or found.tzinfo is None:
-        raise Misfit
-    return found
 
 
 def _json(value: Any) -> Any:
