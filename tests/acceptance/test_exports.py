@@ -233,6 +233,7 @@ async def test_exports_are_bounded_and_held_for_their_own_credential(database_ur
             assert (await http.get(f"{service.url}/export", headers=ACCEPT)).status_code == 401
 
 
+@pytest.mark.soak
 async def test_a_trickle_is_cut_off_and_its_snapshot_is_not_read_for_ever(database_url: str, tmp_path: Path) -> None:
     """A client that always takes something, but too little, loses its answer, and after the grace its snapshot."""
     given = {"database_url": database_url, "single_user": "on", "data_dir": str(tmp_path / "data")}
