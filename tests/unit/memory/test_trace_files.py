@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from stratagraph.memory.imports.conversation import Said
 from stratagraph.memory.imports.fields import Reading
+from stratagraph.memory.imports.lines import BytesRead
 from stratagraph.memory.imports.trace_files import ENDINGS, Document, RefusedDocument, find_files, read_documents
 from stratagraph.store.model.errors import InvalidInput
 
@@ -150,3 +151,13 @@ def test_a_half_surrogate_pair_is_refused_with_its_line(tmp_path: Path) -> None:
         '{"id": "\\ud800", "messages": []}\n' + LINES + '\n{"messages": [{"role": "\\udfff"}]}'
     )
     assert [one.place for one in refusals(tmp_path / "t.jsonl")] == ["line 1", "line 5"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_bytes_of_a_file_are_counted_as_they_are_read(tmp_path: Path, packed: bool) -> None:
+    text = "\n".join(json.dumps({"id": f"c{number}", "messages": MESSAGES}) for number in range(5_000)).encode()
+    (tmp_path / "t.jsonl").write_bytes(gzip.compress(text, 0) if packed else text)
+    read = BytesRead()
+    counts = [read.take() for _ in read_documents(tmp_path / "t.jsonl", read)]
+    assert sum(counts) + read.take() == (tmp_path / "t.jsonl").stat().st_size
+    assert max(counts) < sum(counts) / 2  # so that a bar moves while a long file is read

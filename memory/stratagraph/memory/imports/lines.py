@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from stratagraph.store.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_LINE = 16 * 2**20  # bytes; a longer line is refused without being held in memory
 BOM = b"\xef\xbb\xbf"
@@ -50,14 +55,42 @@ def printable(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
+@dataclass(slots=True)
+class BytesRead:
+    """The bytes that were read of files since this was last asked."""
+
+    count: int = 0
+
+    def take(self) -> int:
+        """Return the number, and begin anew."""
+        count, self.count = self.count, 0
+        return count
+
+
+class _CountedFile(io.FileIO):
+    """A file whose bytes are counted as they are read from the disk."""
+
+    def __init__(self, path: Path, read: BytesRead) -> None:
+        super().__init__(path)
+        self._bytes_read = read
+
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        count = super().readinto(buffer)
+        self._bytes_read.count += count or 0
+        return count
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open the file, uncompressed. Raises InvalidInput if it cannot be read, or is no file, such as a named pipe."""
+def opened(path: Path, read: BytesRead | None = None) -> Iterator[IO[bytes]]:
+    """Open the file, uncompressed; `read` counts what is read of it, as it is on the disk.
+
+    Raises InvalidInput if it cannot be read, or is no file, such as a named pipe.
+    """
     name = printable(path)
     if path.exists() and not path.is_file():
         raise InvalidInput(f"file: {name} is no regular file; save what is to be read in one", path=["file"])
     try:
-        with path.open("rb") as file:
+        with io.BufferedReader(_CountedFile(path, read or BytesRead())) as file:
             start = file.peek(len(_GZIP))
             if start.startswith(_UTF_16):
                 raise InvalidInput(f"file: {name} is UTF-16; save it as UTF-8", path=["file"])

@@ -17,7 +17,7 @@ import orjson
 
 from stratagraph.memory.imports.formats.format import Format
 from stratagraph.memory.imports.formats.known import format_of, nearest
-from stratagraph.memory.imports.lines import MAX_LINE, Line, numbered_lines, opened, printable
+from stratagraph.memory.imports.lines import MAX_LINE, BytesRead, Line, numbered_lines, opened, printable
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_FILE = 256 * 2**20  # bytes, uncompressed, of a file that is read as a whole
@@ -74,12 +74,13 @@ def _is_named_as_trace(file: Path) -> bool:
     return name.endswith(ENDINGS) and not name.startswith(".")
 
 
-def read_documents(path: Path) -> Iterator[Document | RefusedDocument]:
+def read_documents(path: Path, read: BytesRead | None = None) -> Iterator[Document | RefusedDocument]:
     """Yield the documents of a file, and what is refused of it. Empty lines are skipped.
 
     A file of which nothing fits a known format yields one refusal. Raises InvalidInput if it cannot be read.
+    `read` counts its bytes.
     """
-    with opened(path) as file:
+    with opened(path, read) as file:
         lines = numbered_lines(file)
         beginning = list(islice(lines, SHOWN))
         if not beginning:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import tzinfo
 from pathlib import Path
@@ -20,7 +20,7 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.imports.conversation import Conversation
 from stratagraph.memory.imports.fields import Reading
 from stratagraph.memory.imports.formats.parts import OTHER_PARTS
-from stratagraph.memory.imports.lines import printable
+from stratagraph.memory.imports.lines import BytesRead, printable
 from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, ImportSummary, Refused
 from stratagraph.memory.imports.storing import Change, Item, store_items
 from stratagraph.memory.imports.trace_captures import TraceCapture, TraceCaptures, captures_of
@@ -71,17 +71,19 @@ async def import_traces(
         retention=retention,
         restore_erased=restore_erased,
     )
+    read = BytesRead()
+    run.after_batch = lambda: advance(read.take())
     for file in files:
         shown = printable(file)
         name = f"{shown}: " if len(files) > 1 else ""
         try:
-            for document in read_documents(file):
+            for document in read_documents(file, read):
                 await run.add_document(printable(file.name), name, document, outcome_field=outcome_field, zone=zone)
         except InvalidInput as error:
             if not name:
                 raise
             run.refuse(shown, error.message)
-        advance(file.stat().st_size)
+        advance(read.take())
     await run.store()
     return summary
 
@@ -107,8 +109,8 @@ class TraceImport:
     """One run of an import: `add` each conversation, then `store`. `summary` counts what is stored.
 
     Calls without a result are stored, unless `leaves_open_calls`, for conversations that go on. A conversation that
-    would be a version beyond `most_versions` of those of its id is refused.
-    `_pending` are the conversations of the next batch, `_waiting` what they will store.
+    would be a version beyond `most_versions` of those of its id is refused. `after_batch` is called when a batch is
+    stored. `_pending` are the conversations of the next batch, `_waiting` what they will store.
     """
 
     capture: Capture
@@ -121,6 +123,7 @@ class TraceImport:
     restore_erased: bool = False
     leaves_open_calls: bool = False
     most_versions: int | None = None
+    after_batch: Callable[[], None] = lambda: None
     _pending: list[_Read] = field(default_factory=list)
     _waiting: list[Item] = field(default_factory=list)
 
@@ -204,6 +207,7 @@ class TraceImport:
             items = [await self._item(read) for read in reads if read.name in names]
         else:
             self.summary.refused += [Refused(item.name, "another import stores it; run this again") for item in raced]
+        self.after_batch()
 
     async def _keep_attachments(self, captures: list[TraceCapture]) -> None:
         """Store the attachments whose bytes the file has, and name them in their captures; count the others.
