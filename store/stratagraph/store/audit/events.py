@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -73,57 +73,92 @@ async def write_audit(
 
     if any(is_secret(event) for event in events):
         sealer = await tenant.keyring.sealer(connection)
-    rows: list[dict[str, Any]] = []
-    notes: list[dict[str, Any]] = []
+    entries = ChainedEntries(tenant, heads)
     for event in events:
-        seq, previous = heads.get(event.record, (0, GENESIS))
+        entries.add(
+            event.record,
+            event.action,
+            actor,
+            at,
+            salience=event.salience,
+            rationale=event.rationale,
+            sensitivity=event.sensitivity,
+            sealer=sealer if is_secret(event) else None,
+        )
+    await entries.insert(connection)
+
+
+@dataclass(slots=True)
+class ChainedEntries:
+    """Entries that are to be appended to logs, each with the hash that chains it to the one before it.
+
+    `heads` has the number and the hash of the last entry of each log that is not empty; they must be locked.
+    """
+
+    tenant: Tenant
+    heads: dict[UUID, tuple[int, bytes]]
+    _rows: list[dict[str, Any]] = field(default_factory=list)
+    _notes: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(
+        self,
+        record: UUID,
+        action: AuditAction,
+        actor: str,
+        at: datetime,
+        *,
+        salience: float | None,
+        rationale: str | None,
+        sensitivity: Sensitivity | None,
+        sealer: Sealer | None,
+    ) -> None:
+        """Append an entry to the log of a record; `sealer` seals its rationale, which is plain text without one."""
+        before, previous = self.heads.get(record, (0, GENESIS))
+        seq = before + 1
         note_hash = None
-        if event.rationale:
+        if rationale:
             salt = secrets.token_bytes(16)
-            note_hash = hashlib.sha256(salt + event.rationale.encode()).digest()
-            blob = None
-            if sealer is not None and is_secret(event):
-                blob = seal_rationale(sealer, event.record, seq + 1, event.rationale)
-            notes.append(
+            note_hash = hashlib.sha256(salt + rationale.encode()).digest()
+            blob = None if sealer is None else seal_rationale(sealer, record, seq, rationale)
+            self._notes.append(
                 {
-                    "tenant": tenant.id,
-                    "id": event.record,
-                    "seq": seq + 1,
+                    "tenant": self.tenant.id,
+                    "id": record,
+                    "seq": seq,
                     "salt": salt,
-                    "rationale": event.rationale if blob is None else None,
+                    "rationale": rationale if blob is None else None,
                     "sealed": blob,
-                    "sensitivity": None if event.sensitivity is None else int(event.sensitivity),
+                    "sensitivity": None if sensitivity is None else int(sensitivity),
                 }
             )
-        hashed = link(
-            previous,
-            tenant=tenant.id,
-            record=event.record,
-            seq=seq + 1,
-            event=(event.action, actor, at, event.salience, note_hash),
-        )
-        heads[event.record] = (seq + 1, hashed)
-        rows.append(
+        event = (action.value, actor, at, salience, note_hash)
+        hashed = link(previous, tenant=self.tenant.id, record=record, seq=seq, event=event)
+        self.heads[record] = (seq, hashed)
+        self._rows.append(
             {
-                "tenant": tenant.id,
-                "id": event.record,
-                "seq": seq + 1,
-                "action": event.action.value,
+                "tenant": self.tenant.id,
+                "id": record,
+                "seq": seq,
+                "action": action.value,
                 "actor": actor,
                 "at": at,
-                "salience": event.salience,
+                "salience": salience,
                 "note_hash": note_hash,
                 "hash": hashed,
             }
         )
-    await insert_rows(connection, tables.audit, rows)
-    await insert_rows(connection, tables.audit_note, notes)
-    await insert_rows(
-        connection,
-        tables.audit_head,
-        [{"tenant": tenant.id, "id": id_, "seq": seq, "hash": hashed} for id_, (seq, hashed) in heads.items()],
-        suffix="ON CONFLICT (tenant, id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
-    )
+
+    async def insert(self, connection: AsyncConnection) -> None:
+        """Insert the entries, and the new ends of their chains."""
+        tenant = self.tenant.id
+        await insert_rows(connection, tables.audit, self._rows)
+        await insert_rows(connection, tables.audit_note, self._notes)
+        await insert_rows(
+            connection,
+            tables.audit_head,
+            [{"tenant": tenant, "id": id_, "seq": seq, "hash": hashed} for id_, (seq, hashed) in self.heads.items()],
+            suffix="ON CONFLICT (tenant, id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
+        )
 
 
 async def lock_heads(

@@ -46,6 +46,18 @@ class FactIdentity:
     condition_key: bytes
     stated_key: bytes
 
+    def columns(self) -> dict[str, Any]:
+        """Return the parts as columns of the table `fact`; the conditions have their column in `record`."""
+        return {
+            "subject_entity": self.subject_entity,
+            "subject_key": self.subject_key,
+            "subject_is_ambiguous": self.subject_is_ambiguous,
+            "predicate_key": self.predicate_key,
+            "object_entity": self.object_entity,
+            "value_key": self.value_key,
+            "stated_key": self.stated_key,
+        }
+
     def slot_key(self, tenant: Tenant) -> bytes:
         """Return the key that the facts of this subject and predicate share."""
         return keyed_hash(tenant.index_key, "slot", _part(self.subject_entity, self.subject_key) + self.predicate_key)

@@ -221,17 +221,10 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
 
 
 def _fact_row(tenant: Tenant, record: NewRecord, keys: FactKeys, scope: int) -> dict[str, Any]:
-    identity = keys.identity
     return {
         "tenant": tenant.id,
         "id": record.id,
-        "subject_entity": identity.subject_entity,
-        "subject_key": identity.subject_key,
-        "subject_is_ambiguous": identity.subject_is_ambiguous,
-        "predicate_key": identity.predicate_key,
-        "object_entity": identity.object_entity,
-        "value_key": identity.value_key,
-        "stated_key": identity.stated_key,
+        **keys.identity.columns(),
         "stated": str(keys.stated),
         "evidence_at": latest_evidence(record.provenance, record.occurred_at),
         "scope": scope,

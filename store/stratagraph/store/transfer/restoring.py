@@ -6,16 +6,13 @@ and the audit log of a record is chained anew, with the actions, actors, times a
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.audit.chain import GENESIS, link
-from stratagraph.store.audit.events import lock_heads
+from stratagraph.store.audit.events import ChainedEntries, lock_heads
 from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
@@ -187,17 +184,10 @@ def _fact_row(tenant: Tenant, one: Restorable) -> dict[str, Any]:
     line, keys = one.line, one.keys
     assert keys is not None  # the caller has chosen facts
     assert line.fact is not None
-    identity = keys.identity
     return {
         "tenant": tenant.id,
         "id": line.id,
-        "subject_entity": identity.subject_entity,
-        "subject_key": identity.subject_key,
-        "subject_is_ambiguous": identity.subject_is_ambiguous,
-        "predicate_key": identity.predicate_key,
-        "object_entity": identity.object_entity,
-        "value_key": identity.value_key,
-        "stated_key": identity.stated_key,
+        **keys.identity.columns(),
         "stated": range_of(line.fact.stated),
         "evidence_at": line.fact.evidence_at,
         "scope": one.scope,
@@ -279,58 +269,23 @@ async def restore_logs(
     Those that a log has already, by `logs`, are left out. `sealed` are the records whose rationales are sealed.
     """
     heads, _ = await lock_heads(connection, tenant, {id_ for id_ in entries if logs.get(id_)})
-    rows: list[dict[str, Any]] = []
-    notes: list[dict[str, Any]] = []
+    chained = ChainedEntries(tenant, heads)
     for id_, lines in entries.items():
         had = set(logs.get(id_, ()))
-        seq, previous = heads.get(id_, (0, GENESIS))
         for line in lines:
             if had and (line.action.value, line.actor, line.at) in had:
                 continue
-            seq += 1
-            note_hash = None
-            if line.rationale:
-                salt = secrets.token_bytes(16)
-                note_hash = hashlib.sha256(salt + line.rationale.encode()).digest()
-                blob = None
-                if sealer is not None and (id_ in sealed or _is_secret(tenant, line)):
-                    blob = contents.seal_rationale(sealer, id_, seq, line.rationale)
-                notes.append(
-                    {
-                        "tenant": tenant.id,
-                        "id": id_,
-                        "seq": seq,
-                        "salt": salt,
-                        "rationale": line.rationale if blob is None else None,
-                        "sealed": blob,
-                        "sensitivity": None if line.sensitivity is None else int(line.sensitivity),
-                    }
-                )
-            event = (line.action.value, line.actor, line.at, line.salience, note_hash)
-            previous = link(previous, tenant=tenant.id, record=id_, seq=seq, event=event)
-            rows.append(
-                {
-                    "tenant": tenant.id,
-                    "id": id_,
-                    "seq": seq,
-                    "action": line.action.value,
-                    "actor": line.actor,
-                    "at": line.at,
-                    "salience": line.salience,
-                    "note_hash": note_hash,
-                    "hash": previous,
-                }
+            chained.add(
+                id_,
+                line.action,
+                line.actor,
+                line.at,
+                salience=line.salience,
+                rationale=line.rationale,
+                sensitivity=line.sensitivity,
+                sealer=sealer if id_ in sealed or _is_secret(tenant, line) else None,
             )
-        if seq:
-            heads[id_] = (seq, previous)
-    await insert_rows(connection, tables.audit, rows)
-    await insert_rows(connection, tables.audit_note, notes)
-    await insert_rows(
-        connection,
-        tables.audit_head,
-        [{"tenant": tenant.id, "id": id_, "seq": seq, "hash": hashed} for id_, (seq, hashed) in heads.items()],
-        suffix="ON CONFLICT (tenant, id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
-    )
+    await chained.insert(connection)
 
 
 async def restore_artifact_references(connection: AsyncConnection, tenant: Tenant, lines: Sequence[RecordLine]) -> int:
