@@ -1,0 +1,278 @@
+from enum import Enum
+
+
+class AbsenceReason(str, Enum):
+    DUPLICATE = "DUPLICATE"
+    LIMIT = "LIMIT"
+    NOT_RANKED = "NOT_RANKED"
+    NOT_REACHED = "NOT_REACHED"
+    NO_MATCH = "NO_MATCH"
+    PHRASE = "PHRASE"
+    RANK = "RANK"
+    SALIENCE = "SALIENCE"
+    SCOPE = "SCOPE"
+    SENSITIVITY = "SENSITIVITY"
+    STATE = "STATE"
+    STRENGTH = "STRENGTH"
+    THREAD = "THREAD"
+    TYPE = "TYPE"
+    UNKNOWN_THEN = "UNKNOWN_THEN"
+    VALIDITY = "VALIDITY"
+
+
+class AuditAction(str, Enum):
+    APPEND = "APPEND"
+    CLOSE = "CLOSE"
+    CONTEST = "CONTEST"
+    CREATE = "CREATE"
+    DECAY = "DECAY"
+    DELETE = "DELETE"
+    FORK = "FORK"
+    MERGE = "MERGE"
+    REINFORCE = "REINFORCE"
+    RETRACT = "RETRACT"
+    REVISE = "REVISE"
+    SUPERSEDE = "SUPERSEDE"
+
+
+class ChangeEffect(str, Enum):
+    CONTESTED = "CONTESTED"
+    REINFORCED = "REINFORCED"
+    REVISED = "REVISED"
+    SUPERSEDED = "SUPERSEDED"
+    TRIMMED = "TRIMMED"
+
+
+class ChangeKind(str, Enum):
+    CREATED = "CREATED"
+    GONE = "GONE"
+    RELATED = "RELATED"
+    RUN = "RUN"
+    STATE = "STATE"
+    UNRELATED = "UNRELATED"
+    UPDATED = "UPDATED"
+
+
+class CitationStyle(str, Enum):
+    NUMBER = "NUMBER"
+    RECORD_ID = "RECORD_ID"
+
+
+class ConsolidationRunState(str, Enum):
+    FINISHED = "FINISHED"
+    RUNNING = "RUNNING"
+    UNDONE = "UNDONE"
+
+
+class DecayCurve(str, Enum):
+    CUSTOM = "CUSTOM"
+    EXPONENTIAL = "EXPONENTIAL"
+    LINEAR = "LINEAR"
+
+
+class DeletionPolicy(str, Enum):
+    AUTO_PRUNE = "AUTO_PRUNE"
+    MANUAL_ONLY = "MANUAL_ONLY"
+    NEVER = "NEVER"
+
+
+class Engine(str, Enum):
+    NEO4J = "NEO4J"
+    SQL = "SQL"
+
+
+class ErrorCode(str, Enum):
+    ARTIFACT_DAMAGED = "ARTIFACT_DAMAGED"
+    CONDITIONS_OVERLAP = "CONDITIONS_OVERLAP"
+    DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
+    DELETION_FORBIDDEN = "DELETION_FORBIDDEN"
+    EPISODIC_IMMUTABLE = "EPISODIC_IMMUTABLE"
+    EVIDENCE_REQUIRED = "EVIDENCE_REQUIRED"
+    FORBIDDEN = "FORBIDDEN"
+    IDEMPOTENCY_MISMATCH = "IDEMPOTENCY_MISMATCH"
+    INTERNAL = "INTERNAL"
+    INVALID_INPUT = "INVALID_INPUT"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    NOT_FOUND = "NOT_FOUND"
+    POSITION_EXPIRED = "POSITION_EXPIRED"
+    RATE_LIMITED = "RATE_LIMITED"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    UNAVAILABLE = "UNAVAILABLE"
+    VERSION_CONFLICT = "VERSION_CONFLICT"
+
+
+class EvidenceKind(str, Enum):
+    ARTIFACT = "ARTIFACT"
+    EVENT = "EVENT"
+    HUMAN = "HUMAN"
+    OBSERVATION = "OBSERVATION"
+    OUTCOME = "OUTCOME"
+    TOOL_CALL = "TOOL_CALL"
+
+
+class EvidenceNeed(str, Enum):
+    NONE = "NONE"
+    OPTIONAL = "OPTIONAL"
+    REQUIRED = "REQUIRED"
+    WITHOUT_RECORD = "WITHOUT_RECORD"
+
+
+class KeptReason(str, Enum):
+    DISPLACED = "DISPLACED"
+    REVISED = "REVISED"
+    SALIENCE = "SALIENCE"
+    USED = "USED"
+
+
+class LessonWindow(str, Enum):
+    ALL = "ALL"
+    TODAY = "TODAY"
+    WEEK = "WEEK"
+
+
+class MemoryType(str, Enum):
+    COMPETENCE = "COMPETENCE"
+    ENTITY = "ENTITY"
+    EPISODIC = "EPISODIC"
+    PLAN_GRAPH = "PLAN_GRAPH"
+    SEMANTIC = "SEMANTIC"
+    WORKING = "WORKING"
+
+
+class MentionOutcome(str, Enum):
+    AMBIGUOUS = "AMBIGUOUS"
+    CREATED = "CREATED"
+    MATCHED = "MATCHED"
+    TAUGHT = "TAUGHT"
+
+
+class ObjectKind(str, Enum):
+    ANY = "ANY"
+    ENTITY = "ENTITY"
+    LITERAL = "LITERAL"
+
+
+class Outcome(str, Enum):
+    FAILURE = "FAILURE"
+    PARTIAL = "PARTIAL"
+    SUCCESS = "SUCCESS"
+
+
+class PlanLinkKind(str, Enum):
+    CONTROL = "CONTROL"
+    DATA = "DATA"
+
+
+class PlanStepKind(str, Enum):
+    ACTION = "ACTION"
+    GROUP = "GROUP"
+    TOOL = "TOOL"
+
+
+class PlanStepStatus(str, Enum):
+    FAILED = "FAILED"
+    SUCCEEDED = "SUCCEEDED"
+    UNRELIABLE = "UNRELIABLE"
+    UNTRIED = "UNTRIED"
+
+
+class ReadingState(str, Enum):
+    DONE = "DONE"
+    QUEUED = "QUEUED"
+    SET_ASIDE = "SET_ASIDE"
+
+
+class RecordOrder(str, Enum):
+    CREATED_ASC = "CREATED_ASC"
+    CREATED_DESC = "CREATED_DESC"
+    NAME_ASC = "NAME_ASC"
+    NAME_DESC = "NAME_DESC"
+    OCCURRED_ASC = "OCCURRED_ASC"
+    OCCURRED_DESC = "OCCURRED_DESC"
+    SALIENCE_ASC = "SALIENCE_ASC"
+    SALIENCE_DESC = "SALIENCE_DESC"
+    UPDATED_ASC = "UPDATED_ASC"
+    UPDATED_DESC = "UPDATED_DESC"
+
+
+class RecordState(str, Enum):
+    ACTIVE = "ACTIVE"
+    CONTESTED = "CONTESTED"
+    RETRACTED = "RETRACTED"
+    SUPERSEDED = "SUPERSEDED"
+
+
+class RetrievalSignal(str, Enum):
+    NAMES = "NAMES"
+    RECENCY = "RECENCY"
+    THREAD = "THREAD"
+    TIME = "TIME"
+    VECTORS = "VECTORS"
+    WORDS = "WORDS"
+
+
+class RevisionKind(str, Enum):
+    AMEND = "AMEND"
+    CONTEST = "CONTEST"
+    DELETE_RECORD = "DELETE_RECORD"
+    FORK = "FORK"
+    MERGE = "MERGE"
+    PENALIZE = "PENALIZE"
+    PIN = "PIN"
+    REINFORCE = "REINFORCE"
+    REJECT_DUPLICATE = "REJECT_DUPLICATE"
+    REMOVE_LESSON = "REMOVE_LESSON"
+    RESOLVE_CONTEST = "RESOLVE_CONTEST"
+    RETRACT = "RETRACT"
+    SUPERSEDE = "SUPERSEDE"
+    UNMERGE = "UNMERGE"
+    VERIFY_LESSON = "VERIFY_LESSON"
+
+
+class RevisionPolicy(str, Enum):
+    CONTEST = "CONTEST"
+    FORK = "FORK"
+    REPLACE = "REPLACE"
+
+
+class Sensitivity(str, Enum):
+    HIGH = "HIGH"
+    HYPER = "HYPER"
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    PUBLIC = "PUBLIC"
+
+
+class SourceKind(str, Enum):
+    AGENT_TURN = "AGENT_TURN"
+    EPISODE = "EPISODE"
+    EVENT = "EVENT"
+    OBSERVATION = "OBSERVATION"
+    OUTCOME = "OUTCOME"
+    TOOL_OUTPUT = "TOOL_OUTPUT"
+    WORKING_STATE = "WORKING_STATE"
+
+
+class TaskState(str, Enum):
+    BLOCKED = "BLOCKED"
+    DONE = "DONE"
+    EXECUTING = "EXECUTING"
+    PLANNING = "PLANNING"
+    WAITING = "WAITING"
+
+
+class ValidityMode(str, Enum):
+    CONDITIONAL = "CONDITIONAL"
+    GLOBAL = "GLOBAL"
+    TIMEBOXED = "TIMEBOXED"
+
+
+class WarningCode(str, Enum):
+    CALL_NOT_FOUND = "CALL_NOT_FOUND"
+    KEY_NOT_READ = "KEY_NOT_READ"
+    KEY_RESEMBLES_KNOWN = "KEY_RESEMBLES_KNOWN"
+    MENTION_NOT_LINKED = "MENTION_NOT_LINKED"
+    RECORD_NOT_CREDITED = "RECORD_NOT_CREDITED"
+    REFERENCE_NOT_FOUND = "REFERENCE_NOT_FOUND"
+    SECRET_MASKED = "SECRET_MASKED"
+    VALUE_NOT_USED = "VALUE_NOT_USED"

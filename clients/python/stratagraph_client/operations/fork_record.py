@@ -1,0 +1,20 @@
+from typing import Literal
+
+from pydantic import Field
+
+from .base_model import BaseModel
+from .fragments import (  # noqa: F401
+    RevisedFields,
+    RevisedFieldsEdges,
+    RevisedFieldsReceipt,
+    RevisedFieldsRecord,
+    RevisedFieldsRecords,
+)
+
+
+class ForkRecord(BaseModel):
+    forkRecord: "ForkRecordForkRecord"
+
+
+class ForkRecordForkRecord(RevisedFields):
+    typename__: Literal["RevisionSuccess"] = Field(alias="__typename")
