@@ -1,4 +1,4 @@
-"""Generates the operations of the client from `clients/operations` and `schema.graphql`, and the sync client from the async.
+"""Generates the operations of the client from `clients/operations`, and the sync client from the async one.
 
     make clients
 
