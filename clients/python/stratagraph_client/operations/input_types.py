@@ -881,7 +881,7 @@ class RetrieveGraphInput(BaseModel):
     asOf: datetime | None = None
     "A past instant. The answer is what it would have been then, salience and ranking included, as far as the records are visible to the caller both then and now. Entities are found by the names they have now."
     atLeastSequence: str | None = None
-    "`sequence` of a receipt; the answer reflects at least that write."
+    "`sequence` of a receipt; the answer reflects at least that write. After writes at the same time, up to 32 of them, joined by points."
     citationStyle: CitationStyle | None = CitationStyle.RECORD_ID
     "How the lines of `rendering` name their records: by id, the default, or by a short number."
     context: JsonValue | None = None
