@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from stratagraph.graphql.authentication import Authentication, Credential
 from stratagraph.graphql.failure import retry_headers, status_of
@@ -110,7 +110,13 @@ class McpEndpoint:
         self._asked.set()
         assert self._manager is not None  # the server enters `running` before it accepts connections
         manager = await asyncio.shield(self._manager)
-        await manager.handle_request(scope, receive, send)
+
+        async def numbered(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["status"] = int(message["status"])  # the SDK's is a member of an enumeration
+            await send(message)
+
+        await manager.handle_request(scope, receive, numbered)
 
     async def _credential_of(self, request: Request) -> Credential:
         """Return the credential of the request. A page of another site is refused, even with a credential."""

@@ -40,11 +40,19 @@ _NEXT: tuple[tuple[type[StratagraphError], str], ...] = (
     (RateLimited, "Wait {wait} before you call again; do not repeat the call at once."),
     (Unauthenticated, "Tell the user that the credential of this MCP server is missing or no longer valid."),
     (Forbidden, "Do not try again; tell the user that this credential may not do it."),
-    (NotFound, "Call recall for current ids."),
     (LimitExceeded, "Ask for less."),
     (Conflict, "Call recall or explain for the present state, and decide again."),
     (Unavailable, "Go on without memory, and try again in {wait}."),
 )
+
+# Where to get what is not found.
+_FOUND_BY: Mapping[str, str] = {
+    "id": "Call recall for current ids.",
+    "used_ids": "Give ids from the answer of that recall.",
+    "retrieval_id": "Give the one that recall returned to you.",
+    "playbook_id": "Give the one that lessons returned to you.",
+    "thread": "Call log_step with this thread first.",
+}
 
 
 class Refused(Exception):
@@ -65,7 +73,11 @@ def refused(error: StratagraphError) -> Refused:
             "What has happened is never changed. Call forget with erase: true, if the user asks for that.",
             argument="id",
         )
-    following = next((text for kind, text in _NEXT if isinstance(error, kind)), "")
     path = [_ARGUMENTS.get(part, part) for part in error.path or [] if not part.isdecimal()]
+    argument = path[-1] if path else None
+    if isinstance(error, NotFound):
+        following = _FOUND_BY.get(argument or "", "")
+    else:
+        following = next((text for kind, text in _NEXT if isinstance(error, kind)), "")
     end = "" if said.endswith((".", "!", "?")) else "."
-    return Refused(f"{said}{end} {following.format(wait=wait)}".rstrip(), argument=path[-1] if path else None)
+    return Refused(f"{said}{end} {following.format(wait=wait)}".rstrip(), argument=argument)
