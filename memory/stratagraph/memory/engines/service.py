@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from typing import Literal, TypeVar
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.engines.mirror import MirrorEngine
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
@@ -26,7 +25,7 @@ DEADLINE_S = 2.0  # seconds for all reads of one question in the mirror
 SEQUENCE_WITHIN_S = 0.2  # seconds that a question waits for the mirror to reach the sequence it asks for
 SEQUENCE_STEP_S = 0.02  # seconds between two looks
 _NO_RECORD, _ANY_TIME = UUID(int=0), datetime(1970, 1, 1, tzinfo=UTC)
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 T = TypeVar("T")
 REST_S = 5.0  # seconds for which a mirror that failed is not asked
 
