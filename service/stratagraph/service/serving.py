@@ -197,7 +197,6 @@ async def _run_opened(
                 task.cancel()
 
 
-<<<<<<< HEAD
 async def _serve_api(
     app: Starlette,
     listener: socket.socket,
@@ -209,8 +208,6 @@ async def _serve_api(
         await serve_http(app, listener, clients, stop, on_started)
 
 
-async def _prepare(embedder: Embedder) -> None:
-=======
 def start_background(group: asyncio.TaskGroup, runtime: Runtime, parts: tuple[Part, ...]) -> list[asyncio.Task[None]]:
     """Start what runs beside requests, and return its tasks, which run until they are cancelled."""
     tasks = [group.create_task(runtime.health.watch(), name="watch")]
@@ -231,7 +228,6 @@ async def serve_local(
 
 
 async def prepare(embedder: Embedder) -> None:
->>>>>>> f86fec8e798f67f33d1f7ef4f7e628811de8daf4
     """Load the model before requests are answered: else the first questions of a process would go without vectors."""
     try:
         await embedder.prepare()

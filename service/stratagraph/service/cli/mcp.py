@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from stratagraph.service.cli.asking import Refused
 from stratagraph.service.cli.output import people
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
@@ -48,10 +49,14 @@ def mcp(context: typer.Context, url: Url = None) -> None:
         raise typer.Exit(2)
     from stratagraph.service.logs import set_up_logs
     from stratagraph.service.mcp.stdio import local_memory, remote_memory, serve_stdio
+    from stratagraph_client import StratagraphError
 
     set_up_logs("warning")
     address = url or os.environ.get(URL)
-    asyncio.run(serve_stdio(remote_memory(_checked(address)) if address else local_memory()))
+    try:
+        asyncio.run(serve_stdio(remote_memory(_checked(address)) if address else local_memory()))
+    except StratagraphError as error:
+        raise Refused(error.code, error.message) from None
 
 
 @app.command()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 POINTS = 1.0  # of a request, beside those of what it asks the API
 MAX_BODY_BYTES = 1 << 20
-TIMEOUT_S = 20.0  # for one request to the API, with its retries
+TIMEOUT_S = 10.0  # for one request to the API, with its retries
 
 
 class McpEndpoint:

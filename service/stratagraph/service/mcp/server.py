@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import mcp_types as types
 import orjson
@@ -19,10 +18,9 @@ from stratagraph.service.mcp.definitions import BY_NAME, DEFINITIONS, Definition
 from stratagraph.service.mcp.prompts import PROMPTS, prompt
 from stratagraph.service.mcp.refusals import Refused
 from stratagraph.service.mcp.resources import TEMPLATES, read
-from stratagraph.service.mcp.tools import Session, run
+from stratagraph.service.mcp.tools import Caller, run
 from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.error_values import shown
-from stratagraph_client import AsyncMemory
 
 NAME = "stratagraph"
 INSTRUCTIONS = (
@@ -33,16 +31,14 @@ LIST_TTL_MS = 3_600_000  # lists change with the release and the credential only
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Who sends a request: the API as they may use it, their session, and whether they may change memories."""
+class Callers(Protocol):
+    """Tells who sends a request, by its context."""
 
-    memory: AsyncMemory
-    session: Session
-    writes: bool
+    def writes(self, ctx: ServerRequestContext[Any, Any], /) -> bool:
+        """Return whether they may change memories."""
 
-
-Callers = Callable[[ServerRequestContext[Any, Any]], AbstractAsyncContextManager[Caller]]
+    def caller(self, ctx: ServerRequestContext[Any, Any], /) -> AbstractAsyncContextManager[Caller]:
+        """Return the API as they may use it, for one request."""
 
 
 def build_server(callers: Callers, *, version: str) -> Server[Any]:
@@ -51,8 +47,8 @@ def build_server(callers: Callers, *, version: str) -> Server[Any]:
     async def list_tools(
         ctx: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        async with callers(ctx) as caller:
-            return types.ListToolsResult(tools=[_tool(one) for one in DEFINITIONS if caller.writes or not one.writes])
+        writes = callers.writes(ctx)
+        return types.ListToolsResult(tools=[_tool(one) for one in DEFINITIONS if writes or not one.writes])
 
     async def call_tool(
         ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -61,8 +57,8 @@ def build_server(callers: Callers, *, version: str) -> Server[Any]:
             known = ", ".join(BY_NAME)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {shown(params.name)}; there are {known}.")
         try:
-            async with callers(ctx) as caller:
-                return _result(await run(caller.memory, caller.session, params.name, params.arguments))
+            async with callers.caller(ctx) as caller:
+                return _result(await run(caller, params.name, params.arguments))
         except Refused as error:
             return _refusal(error.message)
         except Exception as error:  # a fault of ours: its text may quote memories
@@ -82,7 +78,7 @@ def build_server(callers: Callers, *, version: str) -> Server[Any]:
     async def read_resource(
         ctx: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        async with _telling_faults("resource"), callers(ctx) as caller:
+        async with _telling_faults("resource"), callers.caller(ctx) as caller:
             return types.ReadResourceResult(contents=list(await read(caller.memory, params.uri)))
 
     async def list_prompts(

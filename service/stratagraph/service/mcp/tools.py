@@ -48,11 +48,19 @@ class Session:
     has_steps: bool = False
 
 
-async def run(memory: AsyncMemory, session: Session, name: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls a tool: the API as they may use it, and their session."""
+
+    memory: AsyncMemory
+    session: Session
+
+
+async def run(caller: Caller, name: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the answer of a tool, which must be one of BY_NAME. Raises Refused."""
     arguments = checked(BY_NAME[name], given)
     try:
-        return await _TOOLS[name](memory, session, arguments)
+        return await _TOOLS[name](caller.memory, caller.session, arguments)
     except StratagraphError as error:
         raise refused(error) from None
 
