@@ -18,7 +18,7 @@ from stratagraph.service.mcp.server import Callers, build_server
 from stratagraph.service.mcp.tools import SOURCE, Caller, Session
 from stratagraph_client import AsyncMemory
 
-TIMEOUT_S = 15.0  # for one request to the API, with its retries; clients give up later
+TIMEOUT_S = 10.0  # for one request to the API, with its retries; clients give up later
 
 
 def local_memory() -> AbstractAsyncContextManager[AsyncMemory]:
