@@ -46,9 +46,9 @@ class Wire:
         }
         if self.revision == MODERN:
             given["_meta"] = {f"{_KEY}protocolVersion": MODERN, f"{_KEY}clientCapabilities": {}}
-            sent["mcp-method"] = method
+            sent["mcp-method"] = encode_header_value(_sendable(method))
             if method in _NAMED:
-                sent["mcp-name"] = encode_header_value(str(given.get(_NAMED[method], "")))
+                sent["mcp-name"] = encode_header_value(_sendable(str(given.get(_NAMED[method], ""))))
         body = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": given}
         return await self.http.post("/mcp", content=json.dumps(body).encode(), headers=sent | headers)
 
@@ -76,6 +76,11 @@ class Wire:
         assert "structuredContent" not in result
         text: str = result["content"][0]["text"]
         return text
+
+
+def _sendable(text: str) -> str:
+    """Return a text whose halves of surrogate pairs are replaced, and whose length a header has room for."""
+    return text.encode(errors="replace").decode()[:1_000]
 
 
 @dataclass(slots=True)
