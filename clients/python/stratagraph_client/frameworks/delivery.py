@@ -12,7 +12,7 @@ from typing import Self
 
 from stratagraph_client import Memory
 from stratagraph_client.errors import StratagraphError
-from stratagraph_client.operations.input_types import RememberAllInput, RememberInput
+from stratagraph_client.operations.input_types import CaptureMemoriesInput, CaptureMemoryInput
 
 MOST_TOGETHER = 100  # captures in one transaction
 _log = logging.getLogger("stratagraph_client")
@@ -33,7 +33,7 @@ class Delivery:
         self._most = most
         self._wait_s = wait_s
         self._strict = strict
-        self._waiting: deque[RememberInput] = deque()
+        self._waiting: deque[CaptureMemoryInput] = deque()
         self._sending = 0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -48,7 +48,7 @@ class Delivery:
     ) -> None:
         self.close()
 
-    def put(self, capture: RememberInput) -> None:
+    def put(self, capture: CaptureMemoryInput) -> None:
         """Queue a capture. Never waits and never raises."""
         with self._changed:
             if self._closed or len(self._waiting) >= self._most:
@@ -59,6 +59,11 @@ class Delivery:
                 self._thread = threading.Thread(target=self._run, name="stratagraph-episodes", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
+
+    def give_up(self, reason: str) -> None:
+        """Count a capture that cannot even be made."""
+        with self._changed:
+            self._drop(1, reason)
 
     def flush(self, wait_s: float | None = None) -> bool:
         """Wait until all is sent; return whether it is. Raises StratagraphError with `strict`."""
@@ -102,10 +107,10 @@ class Delivery:
                     self._sending = 0
                     self._changed.notify_all()
 
-    def _send(self, part: Sequence[RememberInput]) -> None:
+    def _send(self, part: Sequence[CaptureMemoryInput]) -> None:
         """Send captures in one transaction; where that is refused, one by one, so that one is not lost for another."""
         try:
-            self._memory.operations.remember_all(RememberAllInput(items=list(part)))
+            self._memory.operations.capture_memories(CaptureMemoriesInput(items=list(part)))
         except StratagraphError as error:
             if len(part) > 1 and not error.retryable:
                 for one in part:

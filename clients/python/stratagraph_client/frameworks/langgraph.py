@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 try:
@@ -47,15 +47,14 @@ from stratagraph_client.frameworks.langgraph_requests import (
     PUT,
     RANK,
     REMOVE,
-    Request,
     get_request,
     names_request,
     revise_request,
 )
+from stratagraph_client.frameworks.requests import Request, Steps, carry_out, carry_out_async
 
 Namespace = tuple[str, ...]
 Place = tuple[Namespace, str]
-Steps = Generator[Request, dict[str, Any], Any]
 
 RANKED = 100  # items that a query puts in order; the others follow
 REFRESHED_AFTER = 0.1  # of its time to live: an item that is read sooner is not written again
@@ -99,39 +98,15 @@ class StratagraphStore(BaseStore):
         """
         if not isinstance(self._memory, Memory):
             raise TypeError("This store has an AsyncMemory: await aget, aput and asearch, or make it with a Memory.")
-        steps = self._carry_out(list(ops))
-        try:
-            request = next(steps)
-            while True:
-                try:
-                    answer = self._memory.operations.execute(*request)
-                except StratagraphError as error:
-                    request = steps.throw(error)
-                else:
-                    request = steps.send(answer)
-        except StopIteration as end:
-            return cast("list[Result]", end.value)
+        return carry_out(self._memory, self._carry_out(list(ops)))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out operations as `batch` does. Raises StratagraphError."""
         if isinstance(self._memory, Memory):
             return await asyncio.to_thread(self.batch, list(ops))
-        steps = self._carry_out(list(ops))
-        try:
-            request = next(steps)
-            while True:
-                try:
-                    answer = await self._memory.operations.execute(*request)
-                except StratagraphError as error:
-                    request = steps.throw(error)
-                else:
-                    request = steps.send(answer)
-        except StopIteration as end:
-            return cast("list[Result]", end.value)
+        return await carry_out_async(self._memory, self._carry_out(list(ops)))
 
-    # One generator carries out a batch for both: it yields requests and is sent their answers.
-
-    def _carry_out(self, ops: Sequence[Op]) -> Steps:
+    def _carry_out(self, ops: Sequence[Op]) -> Steps[list[Result]]:
         for op in ops:
             validate_op_namespace(op)
         results: list[Result] = [None] * len(ops)
@@ -160,7 +135,7 @@ class StratagraphStore(BaseStore):
         yield from self._write(puts, stored)
         return results
 
-    def _current(self, places: Sequence[Place]) -> Generator[Request, dict[str, Any], dict[Place, list[StoredItem]]]:
+    def _current(self, places: Sequence[Place]) -> Steps[dict[Place, list[StoredItem]]]:
         """Return the current items of each place, the newest first: one, unless another sensitivity has one too."""
         stored: dict[Place, list[StoredItem]] = {}
         for start in range(0, len(places), MOST_FIELDS):
@@ -183,7 +158,7 @@ class StratagraphStore(BaseStore):
 
     def _walk(
         self, prefix: Namespace, wanted: Callable[[StoredItem], bool], most: int | None
-    ) -> Generator[Request, dict[str, Any], list[StoredItem]]:
+    ) -> Steps[list[StoredItem]]:
         """Return the items under a prefix that are wanted, the last put first; no more pages are read than needed."""
         scopes = {"scopes": [self._scope]} if isinstance(self._scope, str) else {}
         listed = {"types": ["SEMANTIC"], "states": CURRENT, "tags": {"all": [tag_under(prefix)]}} | scopes
@@ -208,7 +183,7 @@ class StratagraphStore(BaseStore):
     def _belongs(self, item: StoredItem, prefix: Namespace) -> bool:
         return item.namespace[: len(prefix)] == prefix and item.scope == self._scope_of(item.namespace)
 
-    def _search(self, op: SearchOp) -> Generator[Request, dict[str, Any], list[tuple[StoredItem, float | None]]]:
+    def _search(self, op: SearchOp) -> Steps[list[tuple[StoredItem, float | None]]]:
         if op.limit < 0 or op.offset < 0:
             raise ValueError(f"limit {op.limit}, offset {op.offset}: neither may be less than 0.")
         fits({}, op.filter)  # for an unknown operator
@@ -225,9 +200,7 @@ class StratagraphStore(BaseStore):
             hits += [(one, None) for one in rest]
         return hits[op.offset : most]
 
-    def _rank(
-        self, query: str, prefix: Namespace
-    ) -> Generator[Request, dict[str, Any], list[tuple[StoredItem, float | None]]]:
+    def _rank(self, query: str, prefix: Namespace) -> Steps[list[tuple[StoredItem, float | None]]]:
         """Return the items under a prefix that a query finds, best first.
 
         The subject of an item begins with its namespace, so that a phrase of these words leaves out other records.
@@ -255,7 +228,7 @@ class StratagraphStore(BaseStore):
                 hits[item.place] = item, node["score"]
         return sorted(hits.values(), key=lambda hit: -(hit[1] or 0.0))
 
-    def _list_namespaces(self, op: ListNamespacesOp) -> Generator[Request, dict[str, Any], list[Namespace]]:
+    def _list_namespaces(self, op: ListNamespacesOp) -> Steps[list[Namespace]]:
         conditions = op.match_conditions or ()
         prefixes = [one.path for one in conditions if one.match_type == "prefix" and "*" not in one.path]
         found = yield from self._walk(max(prefixes, key=len, default=()), lambda _: True, None)
@@ -263,7 +236,7 @@ class StratagraphStore(BaseStore):
         spaces = {one[: op.max_depth] for one in spaces if all(_matches(condition, one) for condition in conditions)}
         return sorted(spaces)[op.offset : op.offset + op.limit]
 
-    def _refresh(self, read: Sequence[StoredItem]) -> Steps:
+    def _refresh(self, read: Sequence[StoredItem]) -> Steps[None]:
         """Let items live on from now. One that was written in between, or may not be written, stays as it is."""
         now = self._clock()
         due: list[dict[str, Any]] = []
@@ -282,7 +255,7 @@ class StratagraphStore(BaseStore):
             )
         yield from self._revise("amend", due)
 
-    def _write(self, puts: Mapping[Place, PutOp], stored: Mapping[Place, Sequence[StoredItem]]) -> Steps:
+    def _write(self, puts: Mapping[Place, PutOp], stored: Mapping[Place, Sequence[StoredItem]]) -> Steps[None]:
         now = self._clock()
         given = {place: op for place, op in puts.items() if op.value is not None}
         items = [self._capture(op, next(iter(stored[place]), None), now) for place, op in given.items()]
@@ -315,7 +288,7 @@ class StratagraphStore(BaseStore):
             "idempotencyKey": str(uuid4()),
         }
 
-    def _remove(self, old: Sequence[StoredItem], places: Sequence[Place]) -> Steps:
+    def _remove(self, old: Sequence[StoredItem], places: Sequence[Place]) -> Steps[None]:
         """Retract records, and the current ones of places; again where somebody wrote in between."""
         for attempt in range(ATTEMPTS):
             try:
@@ -334,7 +307,7 @@ class StratagraphStore(BaseStore):
             gone = set(places)
             old = [one for place in again for one in stored[place] if place in gone or one.id in ids]
 
-    def _remove_names(self, places: Sequence[Place]) -> Steps:
+    def _remove_names(self, places: Sequence[Place]) -> Steps[None]:
         """Retract the names of deleted items, so that these are not recalled either.
 
         The service refuses where an item is there again, and where the credential may not see all that it may name.
@@ -351,7 +324,7 @@ class StratagraphStore(BaseStore):
             ]
             yield from self._revise("retract", [{"recordId": one, "rationale": _DELETED} for one in ids])
 
-    def _revise(self, revision: str, inputs: Sequence[Mapping[str, Any]]) -> Steps:
+    def _revise(self, revision: str, inputs: Sequence[Mapping[str, Any]]) -> Steps[None]:
         """Revise records, each by itself; what is refused is left as it is."""
         for start in range(0, len(inputs), MOST_FIELDS):
             yield revise_request(revision, inputs[start : start + MOST_FIELDS])
@@ -362,7 +335,7 @@ _KEPT = "The store keeps the item until it is deleted."
 _EVIDENCE = {"kind": "store", "ref": "langgraph"}
 
 
-def _nothing() -> Generator[Request, dict[str, Any], dict[Place, list[StoredItem]]]:
+def _nothing() -> Steps[dict[Place, list[StoredItem]]]:
     return {}
     yield  # what makes it a generator
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from stratagraph_client.frameworks.requests import Request
 
 MOST_FIELDS = 20  # aliases that one document may have
 MOST_REVISIONS = 100  # revisions of one transaction
@@ -36,14 +38,6 @@ RANK = f"""query RankItems($input: RetrieveGraphInput!) {{
     {_ERROR}
   }}
 }}"""
-
-
-class Request(NamedTuple):
-    """One operation to send; the answer is its data."""
-
-    document: str
-    name: str
-    variables: Mapping[str, Any]
 
 
 def get_request(filters: Sequence[Mapping[str, Any]]) -> Request:
