@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import structlog
 import uvloop
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.types import ASGIApp
 
 from stratagraph.graphql.app import LoopbackHosts, build_app
 from stratagraph.graphql.authentication import Authenticate, Authentication
@@ -27,11 +28,12 @@ from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.web.options import WebOptions
 from stratagraph.graphql.web.persisted_documents import PersistedDocuments
 from stratagraph.memory.embedding.embedder import Embedder, EmbedderUnavailable
-from stratagraph.service.connections import OpenConnections
+from stratagraph.service.connections import ConnectionLimits, OpenConnections
+from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.holder import hold, publish_address
 from stratagraph.service.http_server import serve_http
 from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
-from stratagraph.service.local_server import LocalApi, serve_local
+from stratagraph.service.local_application import local_application
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.group import HANG_S, Group
@@ -41,13 +43,15 @@ from stratagraph.service.settings import Part, Settings
 from stratagraph.service.stopping import Stop
 from stratagraph.service.telemetry import ServiceTelemetry, open_telemetry
 from stratagraph.service.waiting import runtime_when_possible
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.rate_buckets import RateBuckets
 from stratagraph.store.model.errors import StratagraphError
 
 # Long computations run in threads beside the event loop. Between two steps of a request, the loop waits for the
 # interpreter's lock for this long, by default ten times as long.
 SWITCH_S = 0.0005  # seconds
-_log = structlog.get_logger(__name__)
+LOCAL_LIMITS = ConnectionLimits(per_address=ConnectionLimits().connections)  # all programs there have one address
+_log = get_logger(__name__)
 
 OnReady = Callable[[str | None, str | None], None]
 
@@ -155,21 +159,16 @@ async def _run_opened(
     settings = runtime.settings
     async with open_telemetry(runtime, member) as telemetry:
         if runtime.embedder is not None and "api" in parts:
-            await _prepare(runtime.embedder)
+            await prepare(runtime.embedder)
         answers = listeners.api is not None or listeners.local is not None
         schema = build_schema() if answers else None
         web = web_options(settings, schema) if schema is not None else None
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(runtime.health.watch(), name="watch")]
-            if runtime.supervisor is not None:
-                tasks.append(group.create_task(runtime.supervisor.run(), name="postgres"))
-            if "jobs" in parts:
-                tasks.append(group.create_task(runtime.jobs.run(), name="jobs"))
-            if "sync" in parts:
-                tasks.append(group.create_task(runtime.sync_worker().run(), name="sync"))
+            tasks = start_background(group, runtime, parts)
             limits = settings.connection_limits
 
             def ready() -> None:
+                keep_loaded()
                 on_ready(runtime.mirror.uri if runtime.mirror.is_found else None)
 
             if listeners.metrics is not None:
@@ -181,7 +180,8 @@ async def _run_opened(
                     serve_http(metrics, listeners.metrics, scrapers, stop.now, lambda: None), name="metrics"
                 )
             if listeners.local is not None:
-                group.create_task(serve_local(LocalApi(runtime, schema), listeners.local, stop.now), name="local")
+                local = local_application(runtime, schema=schema, telemetry=telemetry, stopping=stop.now)
+                group.create_task(serve_local(local, listeners.local, stop.now), name="local")
             if listeners.api is not None:
                 app = application(runtime, telemetry, schema, web, stop.now)
                 clients = OpenConnections(limits, member, stop.is_asked)
@@ -195,7 +195,26 @@ async def _run_opened(
                 task.cancel()
 
 
-async def _prepare(embedder: Embedder) -> None:
+def start_background(group: asyncio.TaskGroup, runtime: Runtime, parts: tuple[Part, ...]) -> list[asyncio.Task[None]]:
+    """Start what runs beside requests, and return its tasks, which run until they are cancelled."""
+    tasks = [group.create_task(runtime.health.watch(), name="watch")]
+    if runtime.supervisor is not None:
+        tasks.append(group.create_task(runtime.supervisor.run(), name="postgres"))
+    if "jobs" in parts:
+        tasks.append(group.create_task(runtime.jobs.run(), name="jobs"))
+    if "sync" in parts:
+        tasks.append(group.create_task(runtime.sync_worker().run(), name="sync"))
+    return tasks
+
+
+async def serve_local(
+    application: ASGIApp, bound: socket.socket, stop: asyncio.Event, on_started: Callable[[], None] = lambda: None
+) -> None:
+    """Answer at the socket of the data directory until `stop` is set."""
+    await serve_http(application, bound, OpenConnections(LOCAL_LIMITS), stop, on_started)
+
+
+async def prepare(embedder: Embedder) -> None:
     """Load the model before requests are answered: else the first questions of a process would go without vectors."""
     try:
         await embedder.prepare()
@@ -225,8 +244,8 @@ def _held(settings: Settings, parts: tuple[Part, ...]) -> Iterator[Path | None]:
     if settings.database_url is not None or parts == ("api",):
         yield None
         return
-    with hold(settings.data_dir) as holder_file:
-        yield holder_file
+    with hold(settings.data_dir) as held:
+        yield held.address_file
 
 
 def application(
