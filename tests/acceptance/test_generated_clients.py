@@ -1,18 +1,15 @@
-"""The clients of `clients`: generated, checked strictly, free of untyped values, and run against a service.
+"""The TypeScript client: generated, checked strictly, free of untyped values, and run against a service.
 
 `make clients` installs what they need. Where it is missing, these tests skip with the reason; with CI=true they fail.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +18,6 @@ from checkout import ROOT
 from stratagraph.graphql.schema import sdl
 
 CLIENTS = ROOT / "clients"
-PYTHON = CLIENTS / "python" / ".venv" / "bin"
 MODULES = CLIENTS / "typescript" / "node_modules"
 SEEN = {"name": "Alice works at Acme", "names": ["Alice works at Acme"], "code": "VERSION_CONFLICT", "current": 1}
 
@@ -53,13 +49,6 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def python_client(copied: Path) -> Path:
-    need(PYTHON / "ariadne-codegen")
-    run(PYTHON / "ariadne-codegen", "client", cwd=copied / "python")
-    return copied / "python"
-
-
-@pytest.fixture(scope="module")
 def typescript_client(copied: Path) -> Path:
     need(MODULES / ".bin" / "graphql-codegen")
     folder = copied / "typescript"
@@ -68,56 +57,9 @@ def typescript_client(copied: Path) -> Path:
     return folder
 
 
-def untyped(source: str) -> Iterator[str]:
-    """Yield the lines of a Python module that use `Any`, other than for options of the transport."""
-    for node in ast.walk(ast.parse(source)):
-        names = (
-            {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} if isinstance(node, ast.AnnAssign) else ()
-        )
-        if "Any" in names:
-            yield ast.unparse(node)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            given = [one.annotation for one in [*node.args.args, *node.args.kwonlyargs]] + [node.returns]
-            for annotation in given:
-                if annotation is not None and "Any" in {
-                    one.id for one in ast.walk(annotation) if isinstance(one, ast.Name)
-                }:
-                    yield f"{node.name}: {ast.unparse(annotation)}"
-
-
-def test_the_python_client_has_a_method_for_every_operation_and_no_untyped_value(python_client: Path) -> None:
-    package = python_client / "stratagraph_client"
-    transport = {"async_base_client.py", "base_model.py", "exceptions.py"}
-    texts = {path.name: path.read_text() for path in package.glob("*.py") if path.name not in transport}
-    assert {name: list(untyped(text)) for name, text in texts.items() if list(untyped(text))} == {}
-    (client,) = (one for one in ast.parse(texts["client.py"]).body if isinstance(one, ast.ClassDef))
-    methods = {one.name for one in client.body if isinstance(one, ast.AsyncFunctionDef)}
-    assert {re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in operations()} == methods
-
-
 def operations() -> set[str]:
     texts = [path.read_text() for path in (CLIENTS / "operations").glob("*.graphql")]
     return {name for text in texts for name in re.findall(r"(?m)^(?:query|mutation|subscription) (\w+)", text)}
-
-
-def test_the_search_for_untyped_values_finds_them() -> None:
-    assert list(untyped("a: Any\ndef f(b: list[Any], **c: Any) -> Any: ...")) == ["a: Any", "f: list[Any]", "f: Any"]
-
-
-def test_the_python_client_is_typed_strictly_and_works(python_client: Path, service_url: str) -> None:
-    mypy: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--follow-imports=silent",
-        "--python-executable",
-        PYTHON / "python",
-        "--cache-dir",
-        ".cache",
-    ]
-    run(*mypy, "try_client.py", cwd=python_client)
-    assert json.loads(run(PYTHON / "python", "try_client.py", service_url, cwd=python_client)) == SEEN
 
 
 def test_the_typescript_client_has_every_operation_and_no_untyped_value(typescript_client: Path) -> None:
