@@ -1,4 +1,4 @@
-"""Requests of adapters whose work is one piece of code for asynchronous and synchronous clients: steps that yield them."""
+"""Requests that one piece of code yields, and their sending by an asynchronous or a synchronous client."""
 
 from __future__ import annotations
 
