@@ -1,4 +1,4 @@
-"""The clients of `clients`: generated, checked strictly, free of untyped values, and run against a service.
+"""The Python client of `clients`: generated, checked strictly, free of untyped values, and run against a service.
 
 `make clients` installs what they need. Where it is missing, these tests skip with the reason; with CI=true they fail.
 """
@@ -22,7 +22,6 @@ from stratagraph.graphql.schema import sdl
 
 CLIENTS = ROOT / "clients"
 PYTHON = CLIENTS / "python" / ".venv" / "bin"
-MODULES = CLIENTS / "typescript" / "node_modules"
 SEEN = {"name": "Alice works at Acme", "names": ["Alice works at Acme"], "code": "VERSION_CONFLICT", "current": 1}
 
 
@@ -47,7 +46,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the folder beside the schema of the code, to generate into."""
     folder = tmp_path_factory.mktemp("clients")
     (folder / "schema.graphql").write_text(sdl())
-    kept = shutil.ignore_patterns(".venv", "node_modules", "stratagraph_client", "generated", "build")
+    kept = shutil.ignore_patterns("typescript", ".venv", "node_modules", "stratagraph_client", "generated", "build")
     shutil.copytree(CLIENTS, folder / "clients", ignore=kept)
     return folder / "clients"
 
@@ -57,15 +56,6 @@ def python_client(copied: Path) -> Path:
     need(PYTHON / "ariadne-codegen")
     run(PYTHON / "ariadne-codegen", "client", cwd=copied / "python")
     return copied / "python"
-
-
-@pytest.fixture(scope="module")
-def typescript_client(copied: Path) -> Path:
-    need(MODULES / ".bin" / "graphql-codegen")
-    folder = copied / "typescript"
-    (folder / "node_modules").symlink_to(MODULES)
-    run("npm", "run", "--silent", "generate", cwd=folder)
-    return folder
 
 
 def untyped(source: str) -> Iterator[str]:
@@ -118,16 +108,3 @@ def test_the_python_client_is_typed_strictly_and_works(python_client: Path, serv
     ]
     run(*mypy, "try_client.py", cwd=python_client)
     assert json.loads(run(PYTHON / "python", "try_client.py", service_url, cwd=python_client)) == SEEN
-
-
-def test_the_typescript_client_has_every_operation_and_no_untyped_value(typescript_client: Path) -> None:
-    code = (typescript_client / "generated" / "graphql.ts").read_text()
-    code = re.sub(r"/\*.*?\*/|`.*?`", "", code, flags=re.DOTALL)
-    code = re.sub(r"export class TypedDocumentString\b.*?\n}\n", "", code, flags=re.DOTALL)
-    assert re.findall(r".*\bany\b(?!\??:).*", code) == []
-    assert {name for name in operations() if f"export const {name}Document = " not in code} == set()
-
-
-def test_the_typescript_client_is_typed_strictly_and_works(typescript_client: Path, service_url: str) -> None:
-    run("npm", "run", "--silent", "build", cwd=typescript_client)
-    assert json.loads(run("node", "build/try-client.js", service_url, cwd=typescript_client)) == SEEN
