@@ -3,7 +3,6 @@
 import { overEvents, overWebSocket, type Open } from "./connections.js";
 import {
   operationOf,
-  readsSequence,
   withKeys,
   withSequence,
   type Given,
@@ -23,6 +22,8 @@ export interface ClientOptions extends TransportOptions {
   readonly transport?: "ws" | "sse";
   /** A class of WebSocket, such as that of the package ws, for Node.js before 22. */
   readonly webSocket?: unknown;
+  /** The `sequence` of another client, whose writes are to be seen. */
+  readonly after?: string;
 }
 
 /** How a list is read. */
@@ -58,10 +59,11 @@ export interface Positioned {
 export class Client {
   readonly #transport: Transport;
   readonly #open: (traceparent?: string) => Open;
-  readonly #writes = new Writes();
+  readonly #writes: Writes;
 
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
+    this.#writes = new Writes(options.after);
     const webSocket = options.webSocket;
     const hasSocket = webSocket !== undefined || typeof WebSocket !== "undefined";
     const isSocket = (options.transport ?? (hasSocket ? "ws" : "sse")) === "ws";
@@ -71,14 +73,9 @@ export class Client {
     this.#open = (traceparent) => (isSocket ? overWebSocket(webSocket) : overEvents(traceparent));
   }
 
-  /** Sequences of the newest writes: give them to `reflect` of another client, for it to read them. */
-  get sequences(): readonly string[] {
-    return this.#writes.sequences;
-  }
-
-  /** Have all further answers reflect the writes with these sequences, which another client has made. */
-  reflect(...sequences: readonly string[]): void {
-    for (const sequence of sequences) this.#writes.answered(this.#writes.begin(), sequence);
+  /** What another client takes as `after`, so that it sees the writes of this one; null before the first. */
+  get sequence(): string | null {
+    return this.#writes.sequence;
   }
 
   /**
@@ -160,37 +157,24 @@ export class Client {
     const begun = this.#writes.begin();
     const data = await this.#transport.send(operation, variables, call);
     for (const field of Object.values(data)) {
-      for (const sequence of sequencesIn(field)) this.#writes.answered(begun, sequence);
+      for (const [sequence, isReplayed] of sequencesIn(field)) this.#writes.answered(begun, sequence, isReplayed);
     }
     return data;
   }
 
-  // The mirror never goes back. So the last of several answers reflects the sequences of all.
   async #read(operation: Operation, variables: Variables, call: CallOptions): Promise<Record<string, unknown>> {
-    const newest = readsSequence(operation, variables) ? this.#writes.sequences : [];
-    const sequences = /\bfreshness\b/.test(operation.text) ? newest : newest.slice(-1);
-    if (sequences.length === 0) return this.#transport.send(operation, variables, call);
-    let data: Record<string, unknown> = {};
+    const { sequence, isOwn } = this.#writes;
+    if (sequence === null) return this.#transport.send(operation, variables, call);
+    const asked = withSequence(operation, variables, sequence);
     try {
-      for (const sequence of sequences) {
-        data = await this.#transport.send(operation, withSequence(operation, variables, sequence), call);
-        if (isFromPostgres(data)) return data; // which reflects every write
-      }
+      return await this.#transport.send(operation, asked, call);
     } catch (error) {
-      if (!(error instanceof StratagraphError) || !error.path?.includes("atLeastSequence")) throw error;
-      this.#writes.forget(sequences);
+      const isUnknown = error instanceof StratagraphError && error.path?.includes("atLeastSequence");
+      if (!isUnknown || !isOwn || asked === variables) throw error;
+      this.#writes.forget(); // they are from before a restore of the database
       return this.#transport.send(operation, variables, call);
     }
-    this.#writes.reflected(sequences);
-    return data;
   }
-}
-
-function isFromPostgres(data: Record<string, unknown>): boolean {
-  return Object.values(data).every((field) => {
-    const freshness = isObject(field) ? field["freshness"] : null;
-    return isObject(freshness) && freshness["engine"] === "SQL";
-  });
 }
 
 function onlyPage<Item>(answer: object): Page<Item> {

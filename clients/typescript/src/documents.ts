@@ -60,11 +60,6 @@ export function withKeys(operation: Operation, variables: Variables): Variables 
   });
 }
 
-/** Return whether the document takes an `atLeastSequence` and the variables have none. */
-export function readsSequence(operation: Operation, variables: Variables): boolean {
-  return withSequence(operation, variables, "") !== variables;
-}
-
 /** Return the variables with an `atLeastSequence` where the document takes one and they have none. */
 export function withSequence(operation: Operation, variables: Variables, sequence: string): Variables {
   if (operation.kind !== "query") return variables;

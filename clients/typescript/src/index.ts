@@ -28,14 +28,16 @@ export {
   type Problem,
 } from "./errors.js";
 export type {
-  Answer,
-  Corrected,
-  Explained,
+  AuditEntry,
+  Explanation,
   Lessons,
   Recalled,
   RecalledMemory,
+  Related,
   Remembered,
   Reported,
+  Source,
+  Version,
 } from "./memories.js";
 export {
   createClient,
@@ -45,5 +47,5 @@ export {
   type RecallOptions,
   type RememberOptions,
 } from "./memory.js";
-export { Thread, type ToolCall } from "./thread.js";
+export { Thread, type ToolCalled } from "./thread.js";
 export type { CallOptions, TransportOptions } from "./transport.js";

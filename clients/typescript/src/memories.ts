@@ -1,20 +1,19 @@
 // What the methods of `Memory` return, made of the answers of the API.
 
 import type {
-  AuditLogQuery,
   CapturedFieldsFragment,
-  HistoryQuery,
+  ExplainQuery,
+  LearnLessonMutation,
   MemoryType,
   Outcome,
-  RecordQuery,
+  RecallQuery,
   RecordState,
-  RetrieveGraphQuery,
   RevisedFieldsFragment,
 } from "./generated/graphql.js";
 import type { Narrowed } from "./documents.js";
 
 /**
- * What became of something to remember. `id` is the record that it became or was added to; `isNew` is false where it was
+ * What became of something to remember, or of a correction. `id` is the record that it became or was added to; `isNew` is false where it was
  * known already. `replaced` are the ids of records that it superseded, `inDoubt` of those that it contradicts.
  */
 export interface Remembered {
@@ -38,20 +37,18 @@ export interface RecalledMemory {
   readonly occurredAt: string | null;
 }
 
-/** The whole answer of `retrieveGraph`. */
-export type Answer = Narrowed<RetrieveGraphQuery>["retrieveGraph"];
-
 /**
  * An answer: its memories, best first, and `text`, the same as lines for a prompt. `retrievalId` is for `reportOutcome`.
- * `nothingKnown` says that no memory fits. `answer` has what is around them: relations, reasons, limits.
+ * `nothingKnown` says that no memory fits. RetrieveGraphDocument has the relations between them, and why each was found.
  */
 export interface Recalled {
   readonly text: string;
   readonly memories: readonly RecalledMemory[];
   readonly retrievalId: string;
   readonly nothingKnown: boolean;
-  readonly answer: Answer;
 }
+
+type Learned = Narrowed<LearnLessonMutation>["learnLesson"];
 
 /** Lessons from mistakes for a task: lines for a prompt, and what is needed to credit them. */
 export interface Lessons {
@@ -60,19 +57,57 @@ export interface Lessons {
   readonly playbookId: string;
 }
 
-/** Where a memory comes from, how it hangs together, and what became of it. The lists have the first 50 of each. */
-export interface Explained {
-  readonly record: NonNullable<RecordQuery["record"]>;
-  readonly versions: HistoryQuery["history"]["nodes"];
-  readonly changes: AuditLogQuery["auditLog"]["nodes"];
+/** One thing that a memory rests on: its kind, what it is, when it was, and who reported it. */
+export interface Source {
+  readonly kind: string;
+  readonly ref: string;
+  readonly at: string | null;
+  readonly by: string | null;
 }
 
-/** A memory after a change; a fact that was corrected is a new record. */
-export interface Corrected {
+/** What a memory said from one instant to another; `until` is null for what it says now. */
+export interface Version {
+  readonly version: number;
+  readonly text: string;
+  readonly state: RecordState;
+  readonly since: string;
+  readonly until: string | null;
+}
+
+/** One change of a memory: what was done, by whom, when and why. */
+export interface AuditEntry {
+  readonly action: string;
+  readonly actor: string;
+  readonly at: string;
+  readonly reason: string | null;
+}
+
+/** A relation to another record. `outgoing` says that it reads from this memory to the other one. */
+export interface Related {
+  readonly predicate: string;
+  readonly outgoing: boolean;
   readonly id: string;
+  readonly type: MemoryType;
+  readonly name: string;
+}
+
+/**
+ * Why a memory is known: what it rests on, how it became what it is, and what it is related to. `versions` and `changes`
+ * are 100 at most, and empty where the credential may not read them.
+ */
+export interface Explanation {
+  readonly id: string;
+  readonly type: MemoryType;
   readonly text: string;
   readonly state: RecordState;
   readonly version: number;
+  readonly confidence: number;
+  readonly salience: number;
+  readonly scope: string;
+  readonly sources: readonly Source[];
+  readonly versions: readonly Version[];
+  readonly changes: readonly AuditEntry[];
+  readonly related: readonly Related[];
 }
 
 /** What a report of an outcome changed. */
@@ -96,7 +131,7 @@ export function rememberedOf({ primaryRecord, createdRecords, receipt }: Capture
   };
 }
 
-export function recalledOf(answer: Answer): Recalled {
+export function recalledOf(answer: Narrowed<RecallQuery>["retrieveGraph"]): Recalled {
   return {
     text: answer.rendering ?? "",
     memories: answer.nodes
@@ -104,7 +139,7 @@ export function recalledOf(answer: Answer): Recalled {
       .map(({ record, strength }) => ({
         id: record.id,
         type: record.type,
-        text: record.text ?? record.name ?? "",
+        text: textOf(record),
         state: record.state,
         strength,
         scope: record.scope,
@@ -112,10 +147,66 @@ export function recalledOf(answer: Answer): Recalled {
       })),
     retrievalId: answer.retrievalId,
     nothingKnown: answer.nothingKnown,
-    answer,
   };
 }
 
-export function correctedOf({ record }: RevisedFieldsFragment): Corrected {
-  return { id: record.id, text: record.text ?? record.name ?? "", state: record.state, version: record.version };
+/** Return what is known of a record and of how it came to be. */
+export function explanationOf(record: NonNullable<ExplainQuery["record"]>, found: ExplainQuery): Explanation {
+  const { id, type, state, version, confidence, salience, scope } = record;
+  return {
+    ...{ id, type, state, version, confidence, salience, scope, text: textOf(record) },
+    sources: (record.provenance?.sources ?? []).map((one) => ({
+      kind: one.kind,
+      ref: one.ref,
+      at: one.timestamp,
+      by: one.createdBy,
+    })),
+    versions: found.history.nodes.map((one) => ({
+      version: one.record.version,
+      text: textOf(one.record),
+      state: one.record.state,
+      since: one.validFrom,
+      until: one.validTo,
+    })),
+    changes: found.auditLog.nodes.map((one) => ({
+      action: one.action,
+      actor: one.actor,
+      at: one.timestamp,
+      reason: one.rationale,
+    })),
+    related: (record.relations ?? []).flatMap(({ predicate, sourceId, source, target }) => {
+      const outgoing = sourceId === id;
+      const other = outgoing ? target : source;
+      return other === null ? [] : [{ predicate, outgoing, id: other.id, type: other.type, name: other.name ?? "" }];
+    }),
+  };
+}
+
+/** Return what became of a correction of the record `replacedId`. */
+export function correctedOf({ record, receipt, replayed }: RevisedFieldsFragment, replacedId: string): Remembered {
+  return {
+    id: record.id,
+    text: textOf(record),
+    isNew: !replayed,
+    sequence: receipt.sequence,
+    replaced: [replacedId],
+    inDoubt: [],
+    warnings: receipt.warnings.map((one) => one.message),
+  };
+}
+
+export function learnedOf({ lesson, merged, receipt, retiredIds }: Learned): Remembered {
+  return {
+    id: lesson.id,
+    text: textOf(lesson),
+    isNew: !merged,
+    sequence: receipt.sequence,
+    replaced: retiredIds,
+    inDoubt: [],
+    warnings: receipt.warnings.map((one) => one.message),
+  };
+}
+
+function textOf(record: { readonly text: string | null; readonly name: string | null }): string {
+  return record.text ?? record.name ?? "";
 }

@@ -5,24 +5,24 @@ import { newKey } from "./documents.js";
 import { NotFound } from "./errors.js";
 import {
   AmendDocument,
-  AuditLogDocument,
   ChangedDocument,
   CreditLessonsDocument,
-  HistoryDocument,
+  EraseDocument,
+  ExplainDocument,
   LearnLessonDocument,
   PlaybookDocument,
-  RecordDocument,
+  RecallDocument,
   RecordsDocument,
   RememberDocument,
   ReportOutcomeDocument,
   RetractDocument,
-  RetrieveGraphDocument,
   type ChangeFieldsFragment,
   type ChangeFilter,
   type EvidenceInput,
   type FactInput,
   type LearnLessonInput,
   type MemoryInput,
+  type MemoryType,
   type Outcome,
   type RecordFieldsFragment,
   type RecordFilter,
@@ -32,10 +32,11 @@ import {
 } from "./generated/graphql.js";
 import {
   correctedOf,
+  explanationOf,
+  learnedOf,
   recalledOf,
   rememberedOf,
-  type Corrected,
-  type Explained,
+  type Explanation,
   type Lessons,
   type Recalled,
   type Remembered,
@@ -58,22 +59,36 @@ export interface RememberOptions extends CallOptions, Partial<Omit<RememberInput
 }
 
 /** How much is recalled, and of what. */
-export interface RecallOptions extends CallOptions, Partial<Omit<RetrieveGraphInput, "taskDescriptor">> {
+export interface RecallOptions extends CallOptions {
   /** Memories at most; 10 by default. */
   readonly limit?: number;
+  /** Types of record that are looked for; by default any. */
+  readonly types?: readonly MemoryType[];
+  /** Scopes to search beside records without one; by default all of the credential. */
+  readonly scopes?: readonly string[];
+  /** Strength that a memory must have at least, from 0 to 1. */
+  readonly minStrength?: number;
+  /** Tokens of the text at most; 1,000 by default. */
+  readonly tokenBudget?: number;
+  /** Conversations whose turns are left out. */
+  readonly excludeThreads?: readonly string[];
+  /** What was known at an instant. */
+  readonly asOf?: string;
+  /** What held at an instant. */
+  readonly validAt?: string;
 }
 
 /** More about a correction. */
 export interface CorrectOptions extends CallOptions {
-  /** Sources of the correction; by default the client's `source`, as an observation. */
+  /** Sources of the correction; by default a person, by the client's `source`. */
   readonly evidence?: readonly EvidenceInput[];
   /** Version that was read: where the record has another, VersionConflict is thrown. */
   readonly expectedVersion?: number;
   readonly idempotencyKey?: string;
 }
 
-/** Lines of a record that an explanation lists of each kind. */
-const EXPLAINED = 50;
+/** Milliseconds for an erasure, which may take twenty times as long as other operations. */
+const ERASING_MS = 630_000;
 
 /**
  * Return a client of one Stratagraph service. Every method throws StratagraphError.
@@ -109,16 +124,19 @@ export class Memory extends Client {
 
   /** Return the memories that fit a question or a task best, and their text for a prompt. */
   async recall(query: string, options: RecallOptions = {}): Promise<Recalled> {
-    const { limit = 10, signal, deadlineMs, traceparent, ...more } = options;
+    const { limit = 10, tokenBudget = 1_000, minStrength, asOf, validAt, signal, deadlineMs, traceparent } = options;
+    const { types = [], scopes, excludeThreads = [] } = options;
     const input: RetrieveGraphInput = {
-      rootLimit: limit,
-      tokenBudget: 1_000,
-      citationStyle: "NUMBER",
-      ...more,
       taskDescriptor: query,
+      rootLimit: limit,
+      nodeLimit: Math.max(limit, 25),
+      memoryTypes: [...types],
+      scopes: scopes === undefined ? null : [...scopes],
+      excludeThreadIds: [...excludeThreads],
+      citationStyle: "NUMBER",
+      ...{ tokenBudget, minStrength, asOf, validAt },
     };
-    const call = callOf({ signal, deadlineMs, traceparent });
-    const { retrieveGraph } = await this.run(RetrieveGraphDocument, { input }, call);
+    const { retrieveGraph } = await this.run(RecallDocument, { input }, callOf({ signal, deadlineMs, traceparent }));
     return recalledOf(retrieveGraph);
   }
 
@@ -135,19 +153,14 @@ export class Memory extends Client {
     return reportOutcome;
   }
 
-  /** Return where a memory comes from, what it is related to, and what became of it. */
-  async explain(recordId: string, options: CallOptions = {}): Promise<Explained> {
-    const asked = { id: recordId, first: EXPLAINED };
-    const [{ record }, { history }, { auditLog }] = await Promise.all([
-      this.run(RecordDocument, { id: recordId }, options),
-      this.run(HistoryDocument, asked, options),
-      this.run(AuditLogDocument, asked, options),
-    ]);
-    if (record === null) {
-      const message = `There is no record ${recordId} that this credential may see; recall or list records`;
+  /** Return why a memory is known: its sources, its versions, who changed it, and what it is related to. */
+  async explain(recordId: string, options: CallOptions = {}): Promise<Explanation> {
+    const found = await this.run(ExplainDocument, { id: recordId }, options);
+    if (found.record === null) {
+      const message = `There is no record ${recordId} that this credential may read; take an id from recall or records.`;
       throw new NotFound(message, { code: "NOT_FOUND", path: ["id"] });
     }
-    return { record, versions: history.nodes, changes: auditLog.nodes };
+    return explanationOf(found.record, found);
   }
 
   /**
@@ -159,25 +172,38 @@ export class Memory extends Client {
     changes: string | Readonly<Record<string, unknown>>,
     reason: string,
     options: CorrectOptions = {},
-  ): Promise<Corrected> {
+  ): Promise<Remembered> {
     const { evidence, expectedVersion, idempotencyKey, ...call } = options;
     const input = {
       recordId,
       changes: typeof changes === "string" ? { object: changes } : changes,
       evidence: evidence?.map((one) => ({ ...one, kind: one.kind.toLowerCase() })) ?? [
-        { kind: "observation", ref: this.source },
+        { kind: "human", ref: this.source },
       ],
       rationale: reason,
       expectedVersion: expectedVersion ?? null,
       idempotencyKey: idempotencyKey ?? null,
     };
     const { amend } = await this.run(AmendDocument, { input }, call);
-    return correctedOf(amend);
+    return correctedOf(amend, recordId);
   }
 
-  /** Retract a memory: it is no longer recalled, and stays in the history. EraseDocument erases. */
-  async forget(recordId: string, reason: string, options: CallOptions = {}): Promise<void> {
-    await this.run(RetractDocument, { input: { recordId, rationale: reason } }, options);
+  /**
+   * Retract a memory: it is no longer recalled, and stays in the history. With `erase`, remove it and all that was
+   * derived from it alone, with every trace; `reason` must not repeat it.
+   */
+  async forget(
+    recordId: string,
+    reason: string,
+    options: CallOptions & { readonly erase?: boolean } = {},
+  ): Promise<void> {
+    const { erase = false, ...call } = options;
+    if (erase) {
+      const input = { target: { recordId }, rationale: reason };
+      await this.run(EraseDocument, { input }, { deadlineMs: ERASING_MS, ...call });
+    } else {
+      await this.run(RetractDocument, { input: { recordId, rationale: reason } }, call);
+    }
   }
 
   /** Return lessons from earlier mistakes for a task. */
@@ -187,17 +213,22 @@ export class Memory extends Client {
     return playbook;
   }
 
-  /** Learn from a mistake: what the task was, what went wrong, what to do instead. Returns the lesson's id. */
-  async learn(lesson: LearnLessonInput, options: CallOptions = {}): Promise<string> {
-    const { learnLesson } = await this.run(LearnLessonDocument, { input: lesson }, options);
-    return learnLesson.lesson.id;
+  /** Say that lessons helped: all of them, or those with `helpfulIds`. They come first the next time. */
+  async credit(lessons: Lessons, helpfulIds?: readonly string[], options: CallOptions = {}): Promise<void> {
+    const input = { playbookId: lessons.playbookId, lessonIds: helpfulIds === undefined ? null : [...helpfulIds] };
+    await this.run(CreditLessonsDocument, { input }, options);
   }
 
-  /** Count lessons as helpful: all of a playbook, or those of it that helped. Returns the ids of those credited. */
-  async credit(lessons: Lessons, helped?: readonly string[], options: CallOptions = {}): Promise<readonly string[]> {
-    const input = { playbookId: lessons.playbookId, lessonIds: helped === undefined ? null : [...helped] };
-    const { creditLessons } = await this.run(CreditLessonsDocument, { input }, options);
-    return creditLessons.lessonIds;
+  /** Remember what to do for a task, and the mistake that taught it. A lesson on the same task is merged. */
+  async learnLesson(
+    task: string,
+    solution: string,
+    options: CallOptions & Partial<Omit<LearnLessonInput, "task" | "solution">> = {},
+  ): Promise<Remembered> {
+    const { signal, deadlineMs, traceparent, ...more } = options;
+    const input = { source: this.source, ...more, task, solution };
+    const { learnLesson } = await this.run(LearnLessonDocument, { input }, callOf({ signal, deadlineMs, traceparent }));
+    return learnedOf(learnLesson);
   }
 
   /** Yield the records that fit a filter, page by page. */
@@ -216,7 +247,8 @@ export class Memory extends Client {
 
   /**
    * Capture a conversation while `talk` runs, and return what it returns. At the end the conversation is closed with its
-   * outcome, so that something can be learned from it: SUCCESS, or FAILURE if `talk` throws, unless it gave one.
+   * outcome, so that something can be learned from it: SUCCESS, or FAILURE if `talk` throws, unless it gave one. One
+   * that is ended by `signal` is left open.
    */
   async thread<Result>(
     id: string | null,
@@ -228,11 +260,10 @@ export class Memory extends Client {
     try {
       result = await talk(thread);
     } catch (error) {
-      // What `talk` threw says more than that its failure could not be stored either.
-      await thread.end("FAILURE", error instanceof Error ? error.name : undefined).catch(() => undefined);
+      await thread.fail(error);
       throw error;
     }
-    await thread.end("SUCCESS");
+    if (thread.outcome === null) await thread.close("SUCCESS");
     return result;
   }
 }

@@ -2,27 +2,32 @@
 
 import { newKey } from "./documents.js";
 import type { MemoryInput, Outcome } from "./generated/graphql.js";
+import { ReportOutcomesDocument } from "./generated/graphql.js";
 import type { Lessons, Recalled, Remembered } from "./memories.js";
 import type { Memory, RecallOptions } from "./memory.js";
 import type { CallOptions } from "./transport.js";
 
-/** A call of a tool. Give `result`, or `error` if it failed. */
-export interface ToolCall {
-  readonly args?: unknown;
+/** What became of a call of a tool: give `result`, or `error` if it failed. */
+export interface ToolCalled {
   readonly result?: unknown;
   readonly error?: unknown;
   readonly callId?: string;
 }
 
+/** Milliseconds for capturing the end of a conversation that failed. */
+const LAST_WORDS_MS = 10_000;
+/** Reports in one request. */
+const REPORTS = 100;
+
 export class Thread {
   readonly id: string;
   #outcome: Outcome | null = null;
-  #events = 0;
+  #hasEvents = false;
+  #call: CallOptions;
+  #recalled: Recalled[] = [];
+  #playbooks: Lessons[] = [];
   readonly #memory: Memory;
-  readonly #call: CallOptions;
-  readonly #recalled: Recalled[] = [];
-  readonly #playbooks: Lessons[] = [];
-  readonly #used = new Set<string>();
+  readonly #used = new Map<string, string[]>();
 
   constructor(memory: Memory, id: string, call: CallOptions) {
     this.#memory = memory;
@@ -40,74 +45,83 @@ export class Thread {
     return this.#capture({ agentTurn: { role, text, threadId: this.id, ...options } });
   }
 
-  /** Capture a call of a tool, and what it returned or how it failed. */
-  async tool(toolName: string, { callId = newKey(), ...call }: ToolCall = {}): Promise<Remembered> {
-    return this.#capture({ toolOutput: { toolName, ...call, callId, threadId: this.id } });
-  }
-
-  /** Call a tool, capture the call with its result or its failure, and return the result. */
-  async call<Result>(toolName: string, args: unknown, run: () => Result | Promise<Result>): Promise<Result> {
+  /** Call a tool by `run`, capture the call with its result or its failure, and return the result. */
+  async tool<Result>(name: string, args: unknown, run: () => Result | Promise<Result>): Promise<Result> {
     let result: Result;
     try {
       result = await run();
     } catch (error) {
-      await this.tool(toolName, { args, error: error instanceof Error ? error.message : String(error) });
+      // What the tool threw says more than that its failure could not be stored either.
+      await this.toolCalled(name, args, { error: failureOf(error) }).catch(() => undefined);
       throw error;
     }
-    await this.tool(toolName, { args, result: result ?? null });
+    await this.toolCalled(name, args, { result: result ?? null });
     return result;
   }
 
-  /** Recall for this conversation what others say. Name what was used by `used`, for the outcome to be reported. */
+  /** Capture a call of a tool that has been made: what it returned, or how it failed. */
+  async toolCalled(name: string, args: unknown, { callId = newKey(), ...end }: ToolCalled = {}): Promise<Remembered> {
+    return this.#capture({ toolOutput: { toolName: name, args, ...end, callId, threadId: this.id } });
+  }
+
+  /** Return the memories that fit best, without this thread's own; the end of the thread reports on them. */
   async recall(query: string, options: RecallOptions = {}): Promise<Recalled> {
-    const recalled = await this.#memory.recall(query, { excludeThreadIds: [this.id], ...this.#call, ...options });
-    this.#recalled.push(recalled);
+    const recalled = await this.#memory.recall(query, { ...this.#call, excludeThreads: [this.id], ...options });
+    if (recalled.memories.length > 0) this.#recalled.push(recalled);
     return recalled;
   }
 
-  /** Return lessons for the task of this conversation. They are credited if it succeeds. */
-  async lessons(task: string, options: { readonly limit?: number } = {}): Promise<Lessons> {
+  /** Say which memories of an answer were of use; without this, all of them count as used. */
+  used(recalled: Recalled, ...ids: readonly string[]): void {
+    this.#used.set(recalled.retrievalId, [...(this.#used.get(recalled.retrievalId) ?? []), ...ids]);
+  }
+
+  /** Return lessons from earlier mistakes; they are credited if the thread ends with success. */
+  async lessons(task?: string, options: { readonly limit?: number } = {}): Promise<Lessons> {
     const lessons = await this.#memory.lessons(task, { ...this.#call, ...options });
-    this.#playbooks.push(lessons);
+    if (lessons.lessonIds.length > 0) this.#playbooks.push(lessons);
     return lessons;
   }
 
-  /** Say which of the recalled memories and lessons were used. */
-  used(...ids: readonly string[]): void {
-    for (const id of ids) this.#used.add(id);
-  }
-
-  /** Say how the conversation ended, before its end; report it for what was used, and credit lessons. */
+  /** Say how the conversation ended; report on what was recalled, and credit lessons after a success. */
   async close(outcome: Outcome, reason?: string): Promise<void> {
+    if (this.#outcome !== null) throw new TypeError("the thread has an outcome already: open another one");
     this.#outcome = outcome;
-    if (this.#events > 0) {
+    if (this.#hasEvents) {
       const ended = { outcomeStatus: outcome, threadId: this.id, ...(reason === undefined ? {} : { reason }) };
       await this.#capture({ outcome: ended });
     }
-    for (const recalled of this.#recalled) {
-      const returned = recalled.answer.nodes.map((node) => node.record.id).filter((id) => this.#used.has(id));
-      // Where nothing is said of its memories, a report would weaken them all.
-      if (returned.length > 0) await this.#memory.reportOutcome(recalled, outcome, returned, this.#call);
+    const items = this.#recalled.map(({ retrievalId, memories }) => ({
+      retrievalId,
+      outcome,
+      usedRecordIds: this.#used.get(retrievalId) ?? memories.map((one) => one.id),
+    }));
+    this.#recalled = [];
+    for (let first = 0; first < items.length; first += REPORTS) {
+      const input = { items: items.slice(first, first + REPORTS) };
+      await this.#memory.run(ReportOutcomesDocument, { input }, this.#call);
     }
-    if (outcome === "SUCCESS") await this.#credit();
+    const playbooks = outcome === "SUCCESS" ? this.#playbooks : [];
+    this.#playbooks = [];
+    for (const playbook of playbooks) await this.#memory.credit(playbook, undefined, this.#call);
   }
 
-  /** Close the conversation unless it is closed. */
-  async end(outcome: Outcome, reason?: string): Promise<void> {
-    if (this.#outcome === null) await this.close(outcome, reason);
-  }
-
-  async #credit(): Promise<void> {
-    const isNamed = this.#playbooks.some((one) => one.lessonIds.some((id) => this.#used.has(id)));
-    for (const playbook of this.#playbooks) {
-      const helped = isNamed ? playbook.lessonIds.filter((id) => this.#used.has(id)) : playbook.lessonIds;
-      if (helped.length > 0) await this.#memory.credit(playbook, helped, this.#call);
-    }
+  /** End the conversation by what was thrown in it, unless it is closed, or was interrupted, which is no outcome. */
+  async fail(error: unknown): Promise<void> {
+    if (this.#outcome !== null || this.#call.signal?.aborted) return;
+    const { deadlineMs = LAST_WORDS_MS } = this.#call;
+    this.#call = { ...this.#call, deadlineMs: Math.min(deadlineMs, LAST_WORDS_MS) };
+    const reason = error instanceof Error ? error.name : typeof error;
+    await this.close("FAILURE", reason).catch(() => undefined); // what is thrown is what was thrown in it
   }
 
   async #capture(memory: MemoryInput): Promise<Remembered> {
     const captured = await this.#memory.remember(memory, this.#call);
-    this.#events += 1;
+    this.#hasEvents = true;
     return captured;
   }
+}
+
+function failureOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

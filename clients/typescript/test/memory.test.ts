@@ -51,11 +51,13 @@ test("a memory is explained, corrected and forgotten, each with its reason", asy
     expectedVersion: 1,
   });
   assert.equal(corrected.text, "Alice works at Beta");
-  const { record, versions, changes } = await memory.explain(corrected.id);
-  assert.ok(record.provenance?.sources.some((one) => one.ref === "ticket-7"));
-  assert.ok(record.relations?.some((one) => one.predicate === "supersedes"));
-  assert.equal(versions.length, 1);
-  assert.ok(changes.some((one) => one.rationale === "She told us"));
+  assert.deepEqual(corrected.replaced, [id]);
+  const { type, version, sources, versions, changes, related } = await memory.explain(corrected.id);
+  assert.deepEqual([type, version, versions.length], ["SEMANTIC", 1, 1]);
+  assert.ok(sources.some((one) => one.ref === "ticket-7"));
+  assert.ok(related.some((one) => one.predicate === "supersedes" && one.outgoing && one.id === id));
+  assert.ok(related.some((one) => one.name === "Beta"));
+  assert.ok(changes.some((one) => one.reason === "She told us"));
   await memory.forget(corrected.id, "It was a rumour");
   const { memories } = await memory.recall("Where does Alice work?", { scopes: [scope] });
   assert.deepEqual(memories.filter((one) => one.type === "SEMANTIC"), []);
@@ -63,6 +65,10 @@ test("a memory is explained, corrected and forgotten, each with its reason", asy
   const better = await memory.correct(note.id, "The door code is 4712", "It was changed");
   const found = await memory.recall("What is the door code?", { scopes: [scope] });
   assert.deepEqual(found.memories.map((one) => one.id), [better.id]);
+  const { text } = await memory.explain(note.id);
+  assert.match(text, /4711/);
+  await memory.forget(note.id, "asked to", { erase: true });
+  await assert.rejects(memory.explain(note.id), NotFound);
   await assert.rejects(memory.explain("00000000-0000-4000-8000-000000000000"), NotFound);
 });
 
@@ -79,28 +85,31 @@ test("records that fit a filter are listed", async () => {
 test("a thread captures turns and calls, reports its outcome, and credits lessons and what was used", async () => {
   const memory = memoryOf();
   const topic = newScope();
-  const { id } = await memory.remember(`The package registry of ${topic} is nightly`, { about: topic });
-  const lesson = await memory.learn({ task: `upload ${topic}`, mistake: "It was taken.", solution: "Raise the version." });
+  const about = [`The registry of ${topic} is nightly`, `The mirror of ${topic} is weekly`];
+  const [first, second] = [await memory.remember(about[0]!), await memory.remember(about[1]!)];
+  const lesson = await memory.learnLesson(`upload ${topic}`, "Raise the version.", { mistake: "It was taken." });
   const answer = await memory.thread(topic, async (thread) => {
     await thread.say("user", "Please upload the package");
-    const recalled = await thread.recall(`Which registry has ${topic}?`);
-    assert.equal(recalled.memories[0]?.id, id);
-    thread.used(id);
+    const recalled = await thread.recall(`Which registry or mirror has ${topic}?`, { types: ["SEMANTIC"] });
+    const ids = recalled.memories.map((one) => one.id);
+    assert.ok(ids.includes(first.id) && ids.includes(second.id));
+    thread.used(recalled, first.id);
     const { text, lessonIds } = await thread.lessons(`upload ${topic}`);
     assert.match(text, /Raise the version/);
-    assert.ok(lessonIds.includes(lesson));
-    const version = await thread.call("bump", { part: "minor" }, () => ({ version: "1.1" }));
+    assert.ok(lessonIds.includes(lesson.id));
+    const version = await thread.tool("bump", { part: "minor" }, () => ({ version: "1.1" }));
     assert.deepEqual(version, { version: "1.1" });
-    await thread.tool("upload", { args: version, result: "done" });
+    await thread.toolCalled("upload", version, { result: "done" });
     return thread.id;
   });
   assert.equal(answer, topic);
   const { outcome, turns } = await episodeOf(memory, topic);
   assert.equal(outcome, "success");
   assert.equal(turns.length, 3);
-  const { changes } = await memory.explain(id);
-  assert.ok(changes.some((one) => /REINFORCE/i.test(one.action)), JSON.stringify(changes));
-  const { record } = await memory.run(RecordDocument, { id: lesson });
+  const actions = async (id: string): Promise<string[]> => (await memory.explain(id)).changes.map((one) => one.action);
+  assert.ok((await actions(first.id)).includes("reinforce"));
+  assert.ok((await actions(second.id)).includes("decay")); // it was returned, and not used
+  const { record } = await memory.run(RecordDocument, { id: lesson.id });
   const counts = (record?.payload as { lesson: { helpful_retrievals: number } }).lesson;
   assert.equal(counts.helpful_retrievals, 1);
 });
@@ -109,7 +118,7 @@ test("a thread that throws is closed as failed, and what it threw is thrown", as
   const memory = memoryOf();
   const id = newScope();
   const reason = new RangeError("no such version");
-  const failed = memory.thread(id, (thread) => thread.call("bump", {}, () => Promise.reject(reason)));
+  const failed = memory.thread(id, (thread) => thread.tool("bump", {}, () => Promise.reject(reason)));
   await assert.rejects(failed, reason);
   const { outcome, reason: stored, turns } = await episodeOf(memory, id);
   assert.deepEqual([outcome, stored], ["failure", "RangeError"]);
@@ -126,6 +135,26 @@ test("a thread that gave its outcome keeps it, and one without events stores not
   });
   const { outcome, reason } = await episodeOf(memory, id);
   assert.deepEqual([outcome, reason], ["partial", "half of it"]);
+  await assert.rejects(
+    memory.thread(id, async (thread: Thread) => {
+      await thread.close("SUCCESS");
+      await thread.close("FAILURE");
+    }),
+    /has an outcome already/,
+  );
+  const ending = new AbortController();
+  const interrupted = newScope();
+  const stopped = memory.thread(
+    interrupted,
+    async (thread) => {
+      await thread.say("user", "hello");
+      ending.abort();
+      await thread.say("user", "hello again");
+    },
+    { signal: ending.signal },
+  );
+  await assert.rejects(stopped, { name: "AbortError" });
+  assert.deepEqual(await episodeOf(memory, interrupted), { outcome: undefined, reason: undefined, turns: ["user: hello"] });
   const { sent, fetch } = watched();
   await memoryOf({ fetch }).thread(null, () => "nothing");
   assert.equal(sent.length, 0);
