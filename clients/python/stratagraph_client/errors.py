@@ -12,13 +12,22 @@ StratagraphError                 code, message, path, retryable, retry_after, pr
 ├── LimitExceeded                ask for less
 ├── PositionExpired              read the present state, and follow from there
 └── Unavailable                  the service cannot answer now; the client has tried again until its deadline
+    ├── AnswerLost               the operation may have been carried out; read before you repeat it
     └── RateLimited              `retry_after` seconds from now the request may succeed
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+
+class Problem(TypedDict):
+    """One wrong field of a request. `path` names it, outermost first, or is None."""
+
+    code: str
+    message: str
+    path: list[str] | None
 
 
 class StratagraphError(Exception):
@@ -26,7 +35,8 @@ class StratagraphError(Exception):
 
     `code` is the code of the API. `path` names the input field, outermost first, or is None; `problems` are all wrong
     fields, each with `code`, `message` and `path`. `retryable` says whether the same request may succeed later, and
-    `retry_after` after how many seconds, None where that is not known.
+    `retry_after` after how many seconds, None where that is not known. `position` is where a stream of changes goes on
+    after an event that could not be sent.
     """
 
     def __init__(
@@ -37,7 +47,7 @@ class StratagraphError(Exception):
         path: list[str] | None = None,
         retryable: bool = False,
         retry_after: float | None = None,
-        problems: list[dict[str, Any]] | None = None,
+        problems: Sequence[Problem] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -45,7 +55,8 @@ class StratagraphError(Exception):
         self.path = path
         self.retryable = retryable
         self.retry_after = retry_after
-        self.problems = problems or []
+        self.problems = list(problems)
+        self.position: str | None = None
 
 
 class InvalidInput(StratagraphError):
@@ -94,6 +105,10 @@ class Unavailable(StratagraphError):
     """The service cannot answer now, or cannot be reached."""
 
 
+class AnswerLost(Unavailable):
+    """The connection ended before the answer came, and the operation cannot be sent twice; it may have been done."""
+
+
 class RateLimited(Unavailable):
     """The credential has used its share; `retry_after` says when the request may succeed."""
 
@@ -117,17 +132,22 @@ _CLASSES: Mapping[str, type[StratagraphError]] = {
 }
 
 
-def error_of(fields: Mapping[str, Any], message: str) -> StratagraphError:
+def error_of(fields: Mapping[str, object], message: str) -> StratagraphError:
     """Return the error that the API describes by `fields`: a member of a result union, or `extensions` of an error."""
     code = str(fields.get("code") or "INTERNAL")
+    path, problems, wait_s = fields.get("path"), fields.get("problems"), fields.get("retryAfter")
     error = _CLASSES.get(code, StratagraphError)(
         message,
         code=code,
-        path=fields.get("path"),
+        path=[str(step) for step in path] if isinstance(path, list) else None,
         retryable=bool(fields.get("retryable")),
-        retry_after=fields.get("retryAfter"),
-        problems=fields.get("problems"),
+        retry_after=float(wait_s) if isinstance(wait_s, int | float) else None,
+        problems=[
+            Problem(code=str(one.get("code")), message=str(one.get("message")), path=one.get("path"))
+            for one in (problems if isinstance(problems, list) else ())
+        ],
     )
-    if isinstance(error, VersionConflict):
-        error.current = fields.get("current")
+    current = fields.get("current")
+    if isinstance(error, VersionConflict) and isinstance(current, int):
+        error.current = current
     return error

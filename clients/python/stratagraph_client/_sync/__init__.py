@@ -1,1 +1,1 @@
-"""The asynchronous client; `_sync` is made of it by `make clients`."""
+"""The sync client, made of `_async` by `make clients`."""

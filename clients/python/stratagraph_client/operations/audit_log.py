@@ -1,25 +1,24 @@
 from datetime import datetime
-from typing import Optional
 
 from .base_model import BaseModel
 
 
-class AuditLog(BaseModel):
-    auditLog: "AuditLogAuditLog"
+class AuditLogData(BaseModel):
+    auditLog: "AuditLogResult"
 
 
-class AuditLogAuditLog(BaseModel):
-    nodes: list["AuditLogAuditLogNodes"]
-    pageInfo: "AuditLogAuditLogPageInfo"
+class AuditLogResult(BaseModel):
+    nodes: list["AuditLogNodes"]
+    pageInfo: "AuditLogPageInfo"
 
 
-class AuditLogAuditLogNodes(BaseModel):
+class AuditLogNodes(BaseModel):
     action: str
     actor: str
     timestamp: datetime
-    rationale: Optional[str]
+    rationale: str | None
 
 
-class AuditLogAuditLogPageInfo(BaseModel):
+class AuditLogPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

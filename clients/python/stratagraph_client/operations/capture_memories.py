@@ -1,18 +1,10 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .fragments import CapturedFields
 
 
-class CaptureMemories(BaseModel):
-    captureMemories: "CaptureMemoriesCaptureMemories"
+class CaptureMemoriesData(BaseModel):
+    captureMemories: "CaptureMemoriesResult"
 
 
-class CaptureMemoriesCaptureMemories(BaseModel):
-    typename__: Literal["CaptureMemoriesSuccess"] = Field(alias="__typename")
-    results: list["CaptureMemoriesCaptureMemoriesResults"]
-
-
-CaptureMemoriesCaptureMemoriesResults = CapturedFields
+class CaptureMemoriesResult(BaseModel):
+    results: list["CapturedFields"]

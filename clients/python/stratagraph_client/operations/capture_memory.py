@@ -1,20 +1,6 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
-from .fragments import (  # noqa: F401
-    CapturedFields,
-    CapturedFieldsCreatedRecords,
-    CapturedFieldsEdges,
-    CapturedFieldsPrimaryRecord,
-    CapturedFieldsReceipt,
-)
+from .fragments import CapturedFields
 
 
-class CaptureMemory(BaseModel):
-    captureMemory: "CaptureMemoryCaptureMemory"
-
-
-class CaptureMemoryCaptureMemory(CapturedFields):
-    typename__: Literal["CaptureMemorySuccess"] = Field(alias="__typename")
+class CaptureMemoryData(BaseModel):
+    captureMemory: "CapturedFields"

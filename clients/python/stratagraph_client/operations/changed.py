@@ -2,8 +2,5 @@ from .base_model import BaseModel
 from .fragments import ChangeFields
 
 
-class Changed(BaseModel):
-    changed: "ChangedChanged"
-
-
-ChangedChanged = ChangeFields
+class ChangedData(BaseModel):
+    changed: "ChangeFields"

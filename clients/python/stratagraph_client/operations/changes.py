@@ -1,21 +1,16 @@
-from typing import Optional
-
 from .base_model import BaseModel
 from .fragments import ChangeFields
 
 
-class Changes(BaseModel):
-    changes: "ChangesChanges"
+class ChangesData(BaseModel):
+    changes: "ChangesResult"
 
 
-class ChangesChanges(BaseModel):
-    nodes: list["ChangesChangesNodes"]
-    pageInfo: "ChangesChangesPageInfo"
+class ChangesResult(BaseModel):
+    nodes: list["ChangeFields"]
+    pageInfo: "ChangesPageInfo"
 
 
-ChangesChangesNodes = ChangeFields
-
-
-class ChangesChangesPageInfo(BaseModel):
+class ChangesPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

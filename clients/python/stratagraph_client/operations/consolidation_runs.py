@@ -1,21 +1,16 @@
-from typing import Optional
-
 from .base_model import BaseModel
 from .fragments import RunFields
 
 
-class ConsolidationRuns(BaseModel):
-    consolidationRuns: "ConsolidationRunsConsolidationRuns"
+class ConsolidationRunsData(BaseModel):
+    consolidationRuns: "ConsolidationRunsResult"
 
 
-class ConsolidationRunsConsolidationRuns(BaseModel):
-    nodes: list["ConsolidationRunsConsolidationRunsNodes"]
-    pageInfo: "ConsolidationRunsConsolidationRunsPageInfo"
+class ConsolidationRunsResult(BaseModel):
+    nodes: list["RunFields"]
+    pageInfo: "ConsolidationRunsPageInfo"
 
 
-ConsolidationRunsConsolidationRunsNodes = RunFields
-
-
-class ConsolidationRunsConsolidationRunsPageInfo(BaseModel):
+class ConsolidationRunsPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

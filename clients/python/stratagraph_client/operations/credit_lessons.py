@@ -1,14 +1,9 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 
 
-class CreditLessons(BaseModel):
-    creditLessons: "CreditLessonsCreditLessons"
+class CreditLessonsData(BaseModel):
+    creditLessons: "CreditLessonsResult"
 
 
-class CreditLessonsCreditLessons(BaseModel):
-    typename__: Literal["LessonsChanged"] = Field(alias="__typename")
+class CreditLessonsResult(BaseModel):
     lessonIds: list[str]

@@ -1,27 +1,23 @@
 from datetime import datetime
-from typing import Optional
 
 from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class Disputes(BaseModel):
-    disputes: "DisputesDisputes"
+class DisputesData(BaseModel):
+    disputes: "DisputesResult"
 
 
-class DisputesDisputes(BaseModel):
-    nodes: list["DisputesDisputesNodes"]
-    pageInfo: "DisputesDisputesPageInfo"
+class DisputesResult(BaseModel):
+    nodes: list["DisputesNodes"]
+    pageInfo: "DisputesPageInfo"
 
 
-class DisputesDisputesNodes(BaseModel):
-    parties: list["DisputesDisputesNodesParties"]
-    since: Optional[datetime]
+class DisputesNodes(BaseModel):
+    parties: list["RecordFields"]
+    since: datetime | None
 
 
-DisputesDisputesNodesParties = RecordFields
-
-
-class DisputesDisputesPageInfo(BaseModel):
+class DisputesPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

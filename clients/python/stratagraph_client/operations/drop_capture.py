@@ -1,14 +1,9 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 
 
-class DropCapture(BaseModel):
-    dropCapture: "DropCaptureDropCapture"
+class DropCaptureData(BaseModel):
+    dropCapture: "DropCaptureResult"
 
 
-class DropCaptureDropCapture(BaseModel):
-    typename__: Literal["DropCaptureSuccess"] = Field(alias="__typename")
+class DropCaptureResult(BaseModel):
     candidateIds: list[str]

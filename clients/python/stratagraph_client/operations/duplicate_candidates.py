@@ -1,34 +1,30 @@
 from datetime import datetime
-from typing import Optional
 
 from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class DuplicateCandidates(BaseModel):
-    duplicateCandidates: "DuplicateCandidatesDuplicateCandidates"
+class DuplicateCandidatesData(BaseModel):
+    duplicateCandidates: "DuplicateCandidatesResult"
 
 
-class DuplicateCandidatesDuplicateCandidates(BaseModel):
-    nodes: list["DuplicateCandidatesDuplicateCandidatesNodes"]
-    pageInfo: "DuplicateCandidatesDuplicateCandidatesPageInfo"
+class DuplicateCandidatesResult(BaseModel):
+    nodes: list["DuplicateCandidatesNodes"]
+    pageInfo: "DuplicateCandidatesPageInfo"
 
 
-class DuplicateCandidatesDuplicateCandidatesNodes(BaseModel):
-    records: list["DuplicateCandidatesDuplicateCandidatesNodesRecords"]
+class DuplicateCandidatesNodes(BaseModel):
+    records: list["RecordFields"]
     score: float
-    evidence: list["DuplicateCandidatesDuplicateCandidatesNodesEvidence"]
+    evidence: list["DuplicateCandidatesNodesEvidence"]
     foundAt: datetime
 
 
-DuplicateCandidatesDuplicateCandidatesNodesRecords = RecordFields
-
-
-class DuplicateCandidatesDuplicateCandidatesNodesEvidence(BaseModel):
+class DuplicateCandidatesNodesEvidence(BaseModel):
     signal: str
     bits: float
 
 
-class DuplicateCandidatesDuplicateCandidatesPageInfo(BaseModel):
+class DuplicateCandidatesPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

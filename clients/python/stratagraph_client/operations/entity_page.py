@@ -1,21 +1,16 @@
-from typing import Optional
-
 from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class EntityPage(BaseModel):
-    entityPage: "EntityPageEntityPage"
+class EntityPageData(BaseModel):
+    entityPage: "EntityPageResult"
 
 
-class EntityPageEntityPage(BaseModel):
-    nodes: list["EntityPageEntityPageNodes"]
-    pageInfo: "EntityPageEntityPagePageInfo"
+class EntityPageResult(BaseModel):
+    nodes: list["RecordFields"]
+    pageInfo: "EntityPagePageInfo"
 
 
-EntityPageEntityPageNodes = RecordFields
-
-
-class EntityPageEntityPagePageInfo(BaseModel):
+class EntityPagePageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

@@ -1,29 +1,25 @@
 from datetime import datetime
-from typing import Literal, Optional
-
-from pydantic import Field
 
 from .base_model import BaseModel
 
 
-class Erase(BaseModel):
-    erase: "EraseErase"
+class EraseData(BaseModel):
+    erase: "EraseResult"
 
 
-class EraseErase(BaseModel):
-    typename__: Literal["EraseSuccess"] = Field(alias="__typename")
-    receipt: "EraseEraseReceipt"
+class EraseResult(BaseModel):
+    receipt: "EraseReceipt"
     replayed: bool
 
 
-class EraseEraseReceipt(BaseModel):
+class EraseReceipt(BaseModel):
     id: str
     kind: str
     actor: str
     startedAt: datetime
     at: datetime
-    counts: list["EraseEraseReceiptCounts"]
-    salt: Optional[str]
+    counts: list["EraseReceiptCounts"]
+    salt: str | None
     targetHash: str
     hashes: list[str]
     digest: str
@@ -31,6 +27,6 @@ class EraseEraseReceipt(BaseModel):
     elsewhereComplete: bool
 
 
-class EraseEraseReceiptCounts(BaseModel):
+class EraseReceiptCounts(BaseModel):
     name: str
     count: int

@@ -1,45 +1,29 @@
-from typing import Literal, Optional
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .fragments import FreshnessFields, RecordFields, RelationFields
 
 
-class Expand(BaseModel):
-    expand: "ExpandExpand"
+class ExpandData(BaseModel):
+    expand: "ExpandResult"
 
 
-class ExpandExpand(BaseModel):
-    typename__: Literal["Expansion"] = Field(alias="__typename")
-    record: "ExpandExpandRecord"
-    neighbours: list["ExpandExpandNeighbours"]
-    relations: list["ExpandExpandRelations"]
-    between: list["ExpandExpandBetween"]
-    pageInfo: "ExpandExpandPageInfo"
+class ExpandResult(BaseModel):
+    record: "RecordFields"
+    neighbours: list["ExpandNeighbours"]
+    relations: list["RelationFields"]
+    between: list["RelationFields"]
+    pageInfo: "ExpandPageInfo"
     reached: list[str]
-    freshness: "ExpandExpandFreshness"
+    freshness: "FreshnessFields"
 
 
-ExpandExpandRecord = RecordFields
-
-
-class ExpandExpandNeighbours(BaseModel):
-    record: "ExpandExpandNeighboursRecord"
+class ExpandNeighbours(BaseModel):
+    record: "RecordFields"
     weight: float
     degree: int
     more: int
     hub: bool
 
 
-ExpandExpandNeighboursRecord = RecordFields
-ExpandExpandRelations = RelationFields
-ExpandExpandBetween = RelationFields
-
-
-class ExpandExpandPageInfo(BaseModel):
+class ExpandPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
-
-
-ExpandExpandFreshness = FreshnessFields
+    endCursor: str | None

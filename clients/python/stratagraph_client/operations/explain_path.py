@@ -1,30 +1,20 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .fragments import FreshnessFields, RecordFields, RelationFields
 
 
-class ExplainPath(BaseModel):
-    explainPath: "ExplainPathExplainPath"
+class ExplainPathData(BaseModel):
+    explainPath: "ExplainPathResult"
 
 
-class ExplainPathExplainPath(BaseModel):
-    typename__: Literal["PathExplanation"] = Field(alias="__typename")
-    paths: list["ExplainPathExplainPathPaths"]
+class ExplainPathResult(BaseModel):
+    paths: list["ExplainPathPaths"]
     reached: list[str]
     hubs: list[str]
-    freshness: "ExplainPathExplainPathFreshness"
+    freshness: "FreshnessFields"
 
 
-class ExplainPathExplainPathPaths(BaseModel):
+class ExplainPathPaths(BaseModel):
     sentence: str
     weight: float
-    nodes: list["ExplainPathExplainPathPathsNodes"]
-    relations: list["ExplainPathExplainPathPathsRelations"]
-
-
-ExplainPathExplainPathPathsNodes = RecordFields
-ExplainPathExplainPathPathsRelations = RelationFields
-ExplainPathExplainPathFreshness = FreshnessFields
+    nodes: list["RecordFields"]
+    relations: list["RelationFields"]

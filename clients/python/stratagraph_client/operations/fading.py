@@ -1,29 +1,25 @@
 from datetime import datetime
-from typing import Optional
 
 from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class Fading(BaseModel):
-    fading: "FadingFading"
+class FadingData(BaseModel):
+    fading: "FadingResult"
 
 
-class FadingFading(BaseModel):
+class FadingResult(BaseModel):
     totalCount: int
-    nodes: list["FadingFadingNodes"]
-    pageInfo: "FadingFadingPageInfo"
+    nodes: list["FadingNodes"]
+    pageInfo: "FadingPageInfo"
 
 
-class FadingFadingNodes(BaseModel):
-    record: "FadingFadingNodesRecord"
+class FadingNodes(BaseModel):
+    record: "RecordFields"
     dueAt: datetime
     awaitsLearning: bool
 
 
-FadingFadingNodesRecord = RecordFields
-
-
-class FadingFadingPageInfo(BaseModel):
+class FadingPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

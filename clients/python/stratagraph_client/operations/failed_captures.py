@@ -1,34 +1,33 @@
 from datetime import datetime
-from typing import Optional
 
 from .base_model import BaseModel
 from .enums import Sensitivity, SourceKind
 
 
-class FailedCaptures(BaseModel):
-    failedCaptures: "FailedCapturesFailedCaptures"
+class FailedCapturesData(BaseModel):
+    failedCaptures: "FailedCapturesResult"
 
 
-class FailedCapturesFailedCaptures(BaseModel):
-    nodes: list["FailedCapturesFailedCapturesNodes"]
-    pageInfo: "FailedCapturesFailedCapturesPageInfo"
+class FailedCapturesResult(BaseModel):
+    nodes: list["FailedCapturesNodes"]
+    pageInfo: "FailedCapturesPageInfo"
 
 
-class FailedCapturesFailedCapturesNodes(BaseModel):
+class FailedCapturesNodes(BaseModel):
     candidateId: str
     batchId: str
     position: int
     actor: str
     sourceKind: SourceKind
-    scope: Optional[str]
+    scope: str | None
     sensitivity: Sensitivity
     stage: str
     error: str
     attempts: int
-    nextTryAt: Optional[datetime]
+    nextTryAt: datetime | None
     createdAt: datetime
 
 
-class FailedCapturesFailedCapturesPageInfo(BaseModel):
+class FailedCapturesPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

@@ -39,7 +39,7 @@ class ReceiptFields(BaseModel):
 class ReceiptFieldsMentions(BaseModel):
     name: str
     outcome: MentionOutcome
-    entityId: Optional[str]
+    entityId: str | None
     candidateIds: list[str]
 
 
@@ -50,13 +50,13 @@ class ReceiptFieldsChanges(BaseModel):
 
 class ReceiptFieldsChangesRecord(BaseModel):
     id: str
-    name: Optional[str]
+    name: str | None
 
 
 class ReceiptFieldsTextReading(BaseModel):
     state: ReadingState
     attempts: int
-    nextTryAt: Optional[datetime]
+    nextTryAt: datetime | None
 
 
 class ReceiptFieldsWarnings(BaseModel):
@@ -70,21 +70,21 @@ class RecordFields(BaseModel):
     type_: MemoryType = Field(alias="type")
     state: RecordState
     version: int
-    name: Optional[str]
-    text: Optional[str]
-    payload: Optional[JsonValue]
+    name: str | None
+    text: str | None
+    payload: JsonValue | None
     scope: str
     sensitivity: Sensitivity
     tags: list[str]
     salience: float
     confidence: float
-    conditions: Optional[JsonValue]
+    conditions: JsonValue | None
     redacted: bool
     createdAt: datetime
     updatedAt: datetime
-    occurredAt: Optional[datetime]
-    validFrom: Optional[datetime]
-    validTo: Optional[datetime]
+    occurredAt: datetime | None
+    validFrom: datetime | None
+    validTo: datetime | None
 
 
 class RelationFields(BaseModel):
@@ -98,27 +98,11 @@ class RelationFields(BaseModel):
 
 
 class CapturedFields(BaseModel):
-    primaryRecord: "CapturedFieldsPrimaryRecord"
-    createdRecords: list["CapturedFieldsCreatedRecords"]
-    edges: list["CapturedFieldsEdges"]
-    receipt: "CapturedFieldsReceipt"
+    primaryRecord: "RecordFields"
+    createdRecords: list["RecordFields"]
+    edges: list["RelationFields"]
+    receipt: "ReceiptFields"
     replayed: bool
-
-
-class CapturedFieldsPrimaryRecord(RecordFields):
-    pass
-
-
-class CapturedFieldsCreatedRecords(RecordFields):
-    pass
-
-
-class CapturedFieldsEdges(RelationFields):
-    pass
-
-
-class CapturedFieldsReceipt(ReceiptFields):
-    pass
 
 
 class ChangeFields(BaseModel):
@@ -126,19 +110,11 @@ class ChangeFields(BaseModel):
     kind: ChangeKind
     at: datetime
     recordId: str
-    record: Optional["ChangeFieldsRecord"]
-    relationId: Optional[str]
-    relation: Optional["ChangeFieldsRelation"]
+    record: Optional["RecordFields"]
+    relationId: str | None
+    relation: Optional["RelationFields"]
     run: Optional["ChangeFieldsRun"]
     cause: Optional["ChangeFieldsCause"]
-
-
-class ChangeFieldsRecord(RecordFields):
-    pass
-
-
-class ChangeFieldsRelation(RelationFields):
-    pass
 
 
 class ChangeFieldsRun(BaseModel):
@@ -151,14 +127,14 @@ class ChangeFieldsRun(BaseModel):
 class ChangeFieldsCause(BaseModel):
     action: str
     actor: str
-    rationale: Optional[str]
-    runId: Optional[str]
+    rationale: str | None
+    runId: str | None
 
 
 class FreshnessFields(BaseModel):
     engine: Engine
-    fallback: Optional[str]
-    mirrorLagSeconds: Optional[float]
+    fallback: str | None
+    mirrorLagSeconds: float | None
 
 
 class LabelFields(BaseModel):
@@ -175,7 +151,7 @@ class LabelFieldsNodes(BaseModel):
 
 class LabelFieldsPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None
 
 
 class OutcomeFields(BaseModel):
@@ -196,28 +172,12 @@ class PredicateFields(BaseModel):
 
 
 class RevisedFields(BaseModel):
-    record: "RevisedFieldsRecord"
-    records: list["RevisedFieldsRecords"]
-    edges: list["RevisedFieldsEdges"]
-    receipt: "RevisedFieldsReceipt"
+    record: "RecordFields"
+    records: list["RecordFields"]
+    edges: list["RelationFields"]
+    receipt: "ReceiptFields"
     queued: int
     replayed: bool
-
-
-class RevisedFieldsRecord(RecordFields):
-    pass
-
-
-class RevisedFieldsRecords(RecordFields):
-    pass
-
-
-class RevisedFieldsEdges(RelationFields):
-    pass
-
-
-class RevisedFieldsReceipt(ReceiptFields):
-    pass
 
 
 class StageFields(BaseModel):
@@ -247,12 +207,8 @@ class RunFields(BaseModel):
     updatedAt: datetime
     episodes: int
     setAside: int
-    stages: list["RunFieldsStages"]
+    stages: list["StageFields"]
     groups: list["RunFieldsGroups"]
-
-
-class RunFieldsStages(StageFields):
-    pass
 
 
 class RunFieldsGroups(BaseModel):
@@ -260,18 +216,14 @@ class RunFieldsGroups(BaseModel):
     sensitivity: Sensitivity
     episodes: int
     setAside: int
-    undoneAt: Optional[datetime]
-    undoneBy: Optional[str]
+    undoneAt: datetime | None
+    undoneBy: str | None
     canUndo: bool
-    stages: list["RunFieldsGroupsStages"]
-
-
-class RunFieldsGroupsStages(StageFields):
-    pass
+    stages: list["StageFields"]
 
 
 class TypedFields(BaseModel):
-    typed: Optional[
+    typed: (
         Annotated[
             Union[
                 "TypedFieldsTypedCompetence",
@@ -283,7 +235,8 @@ class TypedFields(BaseModel):
             ],
             Field(discriminator="typename__"),
         ]
-    ]
+        | None
+    )
 
 
 class TypedFieldsTypedCompetence(BaseModel):
@@ -291,68 +244,68 @@ class TypedFieldsTypedCompetence(BaseModel):
     skillName: str
     triggers: list["TypedFieldsTypedCompetenceTriggers"]
     recipe: list["TypedFieldsTypedCompetenceRecipe"]
-    requiredTools: Optional[list[str]]
-    failureModes: Optional[list[str]]
-    fallbacks: Optional[list[str]]
+    requiredTools: list[str] | None
+    failureModes: list[str] | None
+    fallbacks: list[str] | None
     performance: Optional["TypedFieldsTypedCompetencePerformance"]
-    skillVersion: Optional[str]
+    skillVersion: str | None
     lesson: Optional["TypedFieldsTypedCompetenceLesson"]
 
 
 class TypedFieldsTypedCompetenceTriggers(BaseModel):
     signal: str
-    conditions: Optional[JsonValue]
+    conditions: JsonValue | None
 
 
 class TypedFieldsTypedCompetenceRecipe(BaseModel):
     step: str
-    tool: Optional[str]
-    argsSchema: Optional[JsonValue]
-    validation: Optional[str]
+    tool: str | None
+    argsSchema: JsonValue | None
+    validation: str | None
 
 
 class TypedFieldsTypedCompetencePerformance(BaseModel):
-    successCount: Optional[int]
-    failureCount: Optional[int]
-    successRate: Optional[float]
-    avgLatencyMs: Optional[float]
-    lastUsedAt: Optional[datetime]
+    successCount: int | None
+    failureCount: int | None
+    successRate: float | None
+    avgLatencyMs: float | None
+    lastUsedAt: datetime | None
 
 
 class TypedFieldsTypedCompetenceLesson(BaseModel):
-    task: Optional[str]
-    trigger: Optional[str]
-    mistake: Optional[str]
-    antiPattern: Optional[str]
-    solution: Optional[str]
-    correctPattern: Optional[str]
-    codeExample: Optional[str]
-    domains: Optional[list[str]]
-    confidence: Optional[float]
-    source: Optional[str]
-    timestamp: Optional[datetime]
-    verified: Optional[bool]
-    verificationAttempted: Optional[bool]
-    frequency: Optional[int]
-    retrievals: Optional[int]
-    helpfulRetrievals: Optional[int]
-    lastRetrievedAt: Optional[datetime]
+    task: str | None
+    trigger: str | None
+    mistake: str | None
+    antiPattern: str | None
+    solution: str | None
+    correctPattern: str | None
+    codeExample: str | None
+    domains: list[str] | None
+    confidence: float | None
+    source: str | None
+    timestamp: datetime | None
+    verified: bool | None
+    verificationAttempted: bool | None
+    frequency: int | None
+    retrievals: int | None
+    helpfulRetrievals: int | None
+    lastRetrievedAt: datetime | None
 
 
 class TypedFieldsTypedEntity(BaseModel):
     typename__: Literal["Entity"] = Field(alias="__typename")
     canonicalName: str
-    primaryType: Optional[str]
-    types: Optional[list[str]]
-    aliases: Optional[list["TypedFieldsTypedEntityAliases"]]
-    identifiers: Optional[list["TypedFieldsTypedEntityIdentifiers"]]
-    summary: Optional[str]
+    primaryType: str | None
+    types: list[str] | None
+    aliases: list["TypedFieldsTypedEntityAliases"] | None
+    identifiers: list["TypedFieldsTypedEntityIdentifiers"] | None
+    summary: str | None
 
 
 class TypedFieldsTypedEntityAliases(BaseModel):
     value: str
-    kind: Optional[str]
-    locale: Optional[str]
+    kind: str | None
+    locale: str | None
 
 
 class TypedFieldsTypedEntityIdentifiers(BaseModel):
@@ -363,37 +316,37 @@ class TypedFieldsTypedEntityIdentifiers(BaseModel):
 class TypedFieldsTypedEpisode(BaseModel):
     typename__: Literal["Episode"] = Field(alias="__typename")
     timeline: list["TypedFieldsTypedEpisodeTimeline"]
-    toolGraph: Optional[list["TypedFieldsTypedEpisodeToolGraph"]]
+    toolGraph: list["TypedFieldsTypedEpisodeToolGraph"] | None
     environment: Optional["TypedFieldsTypedEpisodeEnvironment"]
-    outcome: Optional[Outcome]
-    outcomeReason: Optional[str]
-    artifacts: Optional[list[str]]
-    toolGraphRef: Optional[str]
+    outcome: Outcome | None
+    outcomeReason: str | None
+    artifacts: list[str] | None
+    toolGraphRef: str | None
 
 
 class TypedFieldsTypedEpisodeTimeline(BaseModel):
     t: datetime
     eventKind: str
     ref: str
-    summary: Optional[str]
-    content: Optional[JsonValue]
+    summary: str | None
+    content: JsonValue | None
 
 
 class TypedFieldsTypedEpisodeToolGraph(BaseModel):
     id: str
     tool: str
-    args: Optional[JsonValue]
-    result: Optional[JsonValue]
-    timestamp: Optional[datetime]
-    dependsOn: Optional[list[str]]
+    args: JsonValue | None
+    result: JsonValue | None
+    timestamp: datetime | None
+    dependsOn: list[str] | None
 
 
 class TypedFieldsTypedEpisodeEnvironment(BaseModel):
-    os: Optional[str]
-    osVersion: Optional[str]
-    toolVersions: Optional[JsonValue]
-    workingDirectory: Optional[str]
-    context: Optional[JsonValue]
+    os: str | None
+    osVersion: str | None
+    toolVersions: JsonValue | None
+    workingDirectory: str | None
+    context: JsonValue | None
 
 
 class TypedFieldsTypedFact(BaseModel):
@@ -402,56 +355,56 @@ class TypedFieldsTypedFact(BaseModel):
     predicate: str
     object_: JsonValue = Field(alias="object")
     validity: "TypedFieldsTypedFactValidity"
-    evidence: Optional[list["TypedFieldsTypedFactEvidence"]]
-    revisionPolicy: Optional[RevisionPolicy]
+    evidence: list["TypedFieldsTypedFactEvidence"] | None
+    revisionPolicy: RevisionPolicy | None
     revision: Optional["TypedFieldsTypedFactRevision"]
 
 
 class TypedFieldsTypedFactValidity(BaseModel):
     mode: ValidityMode
-    conditions: Optional[JsonValue]
-    start: Optional[datetime]
-    end: Optional[datetime]
+    conditions: JsonValue | None
+    start: datetime | None
+    end: datetime | None
 
 
 class TypedFieldsTypedFactEvidence(BaseModel):
-    kind: Optional[EvidenceKind]
-    ref: Optional[str]
-    timestamp: Optional[datetime]
-    hash: Optional[str]
+    kind: EvidenceKind | None
+    ref: str | None
+    timestamp: datetime | None
+    hash: str | None
 
 
 class TypedFieldsTypedFactRevision(BaseModel):
-    supersedes: Optional[str]
-    supersededBy: Optional[str]
-    status: Optional[RecordState]
+    supersedes: str | None
+    supersededBy: str | None
+    status: RecordState | None
 
 
 class TypedFieldsTypedPlan(BaseModel):
     typename__: Literal["Plan"] = Field(alias="__typename")
     planId: str
-    planVersion: Optional[str]
-    intent: Optional[str]
+    planVersion: str | None
+    intent: str | None
     nodes: list["TypedFieldsTypedPlanNodes"]
     edges: list["TypedFieldsTypedPlanEdges"]
-    constraints: Optional[JsonValue]
-    inputsSchema: Optional[JsonValue]
-    outputsSchema: Optional[JsonValue]
+    constraints: JsonValue | None
+    inputsSchema: JsonValue | None
+    outputsSchema: JsonValue | None
     metrics: Optional["TypedFieldsTypedPlanMetrics"]
 
 
 class TypedFieldsTypedPlanNodes(BaseModel):
     id: str
     op: str
-    params: Optional[JsonValue]
-    guards: Optional[JsonValue]
-    label: Optional[str]
+    params: JsonValue | None
+    guards: JsonValue | None
+    label: str | None
     metrics: Optional["TypedFieldsTypedPlanNodesMetrics"]
 
 
 class TypedFieldsTypedPlanNodesMetrics(BaseModel):
-    executionCount: Optional[int]
-    failureCount: Optional[int]
+    executionCount: int | None
+    failureCount: int | None
 
 
 class TypedFieldsTypedPlanEdges(BaseModel):
@@ -461,24 +414,24 @@ class TypedFieldsTypedPlanEdges(BaseModel):
 
 
 class TypedFieldsTypedPlanMetrics(BaseModel):
-    avgLatencyMs: Optional[float]
-    failureRate: Optional[float]
-    executionCount: Optional[int]
-    lastExecutedAt: Optional[datetime]
+    avgLatencyMs: float | None
+    failureRate: float | None
+    executionCount: int | None
+    lastExecutedAt: datetime | None
 
 
 class TypedFieldsTypedWorkingState(BaseModel):
     typename__: Literal["WorkingState"] = Field(alias="__typename")
     threadId: str
     taskState: TaskState
-    activeConstraints: Optional[list["TypedFieldsTypedWorkingStateActiveConstraints"]]
-    nextActions: Optional[list[str]]
-    openQuestions: Optional[list[str]]
-    contextSummary: Optional[str]
+    activeConstraints: list["TypedFieldsTypedWorkingStateActiveConstraints"] | None
+    nextActions: list[str] | None
+    openQuestions: list[str] | None
+    contextSummary: str | None
 
 
 class TypedFieldsTypedWorkingStateActiveConstraints(BaseModel):
     type_: str = Field(alias="type")
     key: str
-    value: Optional[JsonValue]
-    required: Optional[bool]
+    value: JsonValue | None
+    required: bool | None

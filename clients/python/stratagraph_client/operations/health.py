@@ -3,17 +3,17 @@ from datetime import datetime
 from .base_model import BaseModel
 
 
-class Health(BaseModel):
-    health: "HealthHealth"
+class HealthData(BaseModel):
+    health: "HealthResult"
 
 
-class HealthHealth(BaseModel):
+class HealthResult(BaseModel):
     ok: bool
     version: str
-    checks: list["HealthHealthChecks"]
+    checks: list["HealthChecks"]
 
 
-class HealthHealthChecks(BaseModel):
+class HealthChecks(BaseModel):
     name: str
     ok: bool
     detail: str

@@ -1,28 +1,24 @@
 from datetime import datetime
-from typing import Optional
 
 from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class History(BaseModel):
-    history: "HistoryHistory"
+class HistoryData(BaseModel):
+    history: "HistoryResult"
 
 
-class HistoryHistory(BaseModel):
-    nodes: list["HistoryHistoryNodes"]
-    pageInfo: "HistoryHistoryPageInfo"
+class HistoryResult(BaseModel):
+    nodes: list["HistoryNodes"]
+    pageInfo: "HistoryPageInfo"
 
 
-class HistoryHistoryNodes(BaseModel):
+class HistoryNodes(BaseModel):
     validFrom: datetime
-    validTo: Optional[datetime]
-    record: "HistoryHistoryNodesRecord"
+    validTo: datetime | None
+    record: "RecordFields"
 
 
-HistoryHistoryNodesRecord = RecordFields
-
-
-class HistoryHistoryPageInfo(BaseModel):
+class HistoryPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

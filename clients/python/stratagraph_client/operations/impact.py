@@ -1,5 +1,3 @@
-from typing import Literal
-
 from pydantic import Field
 
 from .base_model import BaseModel
@@ -7,36 +5,28 @@ from .enums import MemoryType
 from .fragments import FreshnessFields, RecordFields
 
 
-class Impact(BaseModel):
-    impact: "ImpactImpact"
+class ImpactData(BaseModel):
+    impact: "ImpactResult"
 
 
-class ImpactImpact(BaseModel):
-    typename__: Literal["Impact"] = Field(alias="__typename")
-    record: "ImpactImpactRecord"
-    counts: list["ImpactImpactCounts"]
+class ImpactResult(BaseModel):
+    record: "RecordFields"
+    counts: list["ImpactCounts"]
     total: int
-    nodes: list["ImpactImpactNodes"]
+    nodes: list["ImpactNodes"]
     reached: list[str]
     hubs: list[str]
-    freshness: "ImpactImpactFreshness"
+    freshness: "FreshnessFields"
 
 
-ImpactImpactRecord = RecordFields
-
-
-class ImpactImpactCounts(BaseModel):
+class ImpactCounts(BaseModel):
     hop: int
     type_: MemoryType = Field(alias="type")
     count: int
 
 
-class ImpactImpactNodes(BaseModel):
-    record: "ImpactImpactNodesRecord"
+class ImpactNodes(BaseModel):
+    record: "RecordFields"
     hop: int
     strength: float
     viaId: str
-
-
-ImpactImpactNodesRecord = RecordFields
-ImpactImpactFreshness = FreshnessFields

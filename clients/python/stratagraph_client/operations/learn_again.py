@@ -1,14 +1,9 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 
 
-class LearnAgain(BaseModel):
-    learnAgain: "LearnAgainLearnAgain"
+class LearnAgainData(BaseModel):
+    learnAgain: "LearnAgainResult"
 
 
-class LearnAgainLearnAgain(BaseModel):
-    typename__: Literal["LearnAgainSuccess"] = Field(alias="__typename")
+class LearnAgainResult(BaseModel):
     episodes: int

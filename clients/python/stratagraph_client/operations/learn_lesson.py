@@ -1,23 +1,14 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .fragments import ReceiptFields, RecordFields
 
 
-class LearnLesson(BaseModel):
-    learnLesson: "LearnLessonLearnLesson"
+class LearnLessonData(BaseModel):
+    learnLesson: "LearnLessonResult"
 
 
-class LearnLessonLearnLesson(BaseModel):
-    typename__: Literal["LearnLessonSuccess"] = Field(alias="__typename")
-    lesson: "LearnLessonLearnLessonLesson"
+class LearnLessonResult(BaseModel):
+    lesson: "RecordFields"
     merged: bool
     retiredIds: list[str]
-    receipt: "LearnLessonLearnLessonReceipt"
+    receipt: "ReceiptFields"
     replayed: bool
-
-
-LearnLessonLearnLessonLesson = RecordFields
-LearnLessonLearnLessonReceipt = ReceiptFields

@@ -1,21 +1,16 @@
-from typing import Optional
-
 from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class LessonPage(BaseModel):
-    lessonPage: "LessonPageLessonPage"
+class LessonPageData(BaseModel):
+    lessonPage: "LessonPageResult"
 
 
-class LessonPageLessonPage(BaseModel):
-    nodes: list["LessonPageLessonPageNodes"]
-    pageInfo: "LessonPageLessonPagePageInfo"
+class LessonPageResult(BaseModel):
+    nodes: list["RecordFields"]
+    pageInfo: "LessonPagePageInfo"
 
 
-LessonPageLessonPageNodes = RecordFields
-
-
-class LessonPageLessonPagePageInfo(BaseModel):
+class LessonPagePageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

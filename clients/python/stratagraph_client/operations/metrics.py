@@ -1,5 +1,4 @@
 from datetime import datetime
-from typing import Optional
 
 from pydantic import Field
 
@@ -7,38 +6,38 @@ from .base_model import BaseModel
 from .enums import MemoryType
 
 
-class Metrics(BaseModel):
-    metrics: "MetricsMetrics"
+class MetricsData(BaseModel):
+    metrics: "MetricsResult"
 
 
-class MetricsMetrics(BaseModel):
+class MetricsResult(BaseModel):
     total: int
     active: int
     contested: int
     pinned: int
     auditEntries: int
     createdLastDay: int
-    growthRate: Optional[float]
-    meanSalience: Optional[float]
-    meanConfidence: Optional[float]
+    growthRate: float | None
+    meanSalience: float | None
+    meanConfidence: float | None
     salienceDistribution: list[int]
-    byType: list["MetricsMetricsByType"]
-    revisionRate: Optional[float]
-    contradictionRate: Optional[float]
-    retrievalUsefulness: Optional[float]
-    competenceSuccessRate: Optional[float]
-    planReuseFrequency: Optional[float]
-    mirrorLagSeconds: Optional[float]
-    queueDepths: Optional[list["MetricsMetricsQueueDepths"]]
-    countedAt: Optional[datetime]
+    byType: list["MetricsByType"]
+    revisionRate: float | None
+    contradictionRate: float | None
+    retrievalUsefulness: float | None
+    competenceSuccessRate: float | None
+    planReuseFrequency: float | None
+    mirrorLagSeconds: float | None
+    queueDepths: list["MetricsQueueDepths"] | None
+    countedAt: datetime | None
 
 
-class MetricsMetricsByType(BaseModel):
+class MetricsByType(BaseModel):
     type_: MemoryType = Field(alias="type")
     total: int
     current: int
 
 
-class MetricsMetricsQueueDepths(BaseModel):
+class MetricsQueueDepths(BaseModel):
     queue: str
     depth: int

@@ -6,48 +6,48 @@ from .base_model import BaseModel
 from .enums import PlanLinkKind
 
 
-class PlanDiff(BaseModel):
-    planDiff: Optional["PlanDiffPlanDiff"]
+class PlanDiffData(BaseModel):
+    planDiff: Optional["PlanDiffResult"]
 
 
-class PlanDiffPlanDiff(BaseModel):
+class PlanDiffResult(BaseModel):
     planId: str
     fromId: str
     toId: str
     sameStructure: bool
-    addedSteps: list["PlanDiffPlanDiffAddedSteps"]
-    removedSteps: list["PlanDiffPlanDiffRemovedSteps"]
-    changedSteps: list["PlanDiffPlanDiffChangedSteps"]
-    addedLinks: list["PlanDiffPlanDiffAddedLinks"]
-    removedLinks: list["PlanDiffPlanDiffRemovedLinks"]
+    addedSteps: list["PlanDiffAddedSteps"]
+    removedSteps: list["PlanDiffRemovedSteps"]
+    changedSteps: list["PlanDiffChangedSteps"]
+    addedLinks: list["PlanDiffAddedLinks"]
+    removedLinks: list["PlanDiffRemovedLinks"]
 
 
-class PlanDiffPlanDiffAddedSteps(BaseModel):
+class PlanDiffAddedSteps(BaseModel):
     id: str
     op: str
-    params: Optional[JsonValue]
+    params: JsonValue | None
 
 
-class PlanDiffPlanDiffRemovedSteps(BaseModel):
+class PlanDiffRemovedSteps(BaseModel):
     id: str
     op: str
-    params: Optional[JsonValue]
+    params: JsonValue | None
 
 
-class PlanDiffPlanDiffChangedSteps(BaseModel):
+class PlanDiffChangedSteps(BaseModel):
     id: str
     fields: list[str]
     before: JsonValue
     after: JsonValue
 
 
-class PlanDiffPlanDiffAddedLinks(BaseModel):
+class PlanDiffAddedLinks(BaseModel):
     source: str
     target: str
     kind: PlanLinkKind
 
 
-class PlanDiffPlanDiffRemovedLinks(BaseModel):
+class PlanDiffRemovedLinks(BaseModel):
     source: str
     target: str
     kind: PlanLinkKind

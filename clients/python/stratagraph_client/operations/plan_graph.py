@@ -7,52 +7,52 @@ from .base_model import BaseModel
 from .enums import PlanLinkKind, PlanStepKind, PlanStepStatus, RecordState
 
 
-class PlanGraph(BaseModel):
-    planGraph: Optional["PlanGraphPlanGraph"]
+class PlanGraphData(BaseModel):
+    planGraph: Optional["PlanGraphResult"]
 
 
-class PlanGraphPlanGraph(BaseModel):
+class PlanGraphResult(BaseModel):
     id: str
     planId: str
     version: str
     composed: bool
-    intent: Optional[str]
+    intent: str | None
     state: RecordState
     validFrom: datetime
-    validTo: Optional[datetime]
+    validTo: datetime | None
     collapsed: bool
     stepCount: int
     linkCount: int
     criticalPath: list[str]
-    metrics: "PlanGraphPlanGraphMetrics"
-    steps: list["PlanGraphPlanGraphSteps"]
-    links: list["PlanGraphPlanGraphLinks"]
+    metrics: "PlanGraphMetrics"
+    steps: list["PlanGraphSteps"]
+    links: list["PlanGraphLinks"]
 
 
-class PlanGraphPlanGraphMetrics(BaseModel):
-    avgLatencyMs: Optional[float]
-    failureRate: Optional[float]
+class PlanGraphMetrics(BaseModel):
+    avgLatencyMs: float | None
+    failureRate: float | None
     executionCount: int
-    lastExecutedAt: Optional[datetime]
+    lastExecutedAt: datetime | None
 
 
-class PlanGraphPlanGraphSteps(BaseModel):
+class PlanGraphSteps(BaseModel):
     id: str
     label: str
     kind: PlanStepKind
     op: str
-    params: Optional[JsonValue]
-    guards: Optional[JsonValue]
+    params: JsonValue | None
+    guards: JsonValue | None
     rank: int
     order: int
     depth: int
     count: int
     status: PlanStepStatus
-    executions: Optional[int]
-    failures: Optional[int]
+    executions: int | None
+    failures: int | None
 
 
-class PlanGraphPlanGraphLinks(BaseModel):
+class PlanGraphLinks(BaseModel):
     id: str
     source: str
     target: str

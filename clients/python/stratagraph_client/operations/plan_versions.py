@@ -2,15 +2,12 @@ from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class PlanVersions(BaseModel):
-    planVersions: list["PlanVersionsPlanVersions"]
+class PlanVersionsData(BaseModel):
+    planVersions: list["PlanVersionsResult"]
 
 
-class PlanVersionsPlanVersions(BaseModel):
+class PlanVersionsResult(BaseModel):
     version: str
     stepCount: int
     current: bool
-    record: "PlanVersionsPlanVersionsRecord"
-
-
-PlanVersionsPlanVersionsRecord = RecordFields
+    record: "RecordFields"

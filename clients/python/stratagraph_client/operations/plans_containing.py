@@ -1,34 +1,23 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .fragments import FreshnessFields, RecordFields
 
 
-class PlansContaining(BaseModel):
-    plansContaining: "PlansContainingPlansContaining"
+class PlansContainingData(BaseModel):
+    plansContaining: "PlansContainingResult"
 
 
-class PlansContainingPlansContaining(BaseModel):
-    typename__: Literal["PlanMatches"] = Field(alias="__typename")
-    plans: list["PlansContainingPlansContainingPlans"]
+class PlansContainingResult(BaseModel):
+    plans: list["PlansContainingPlans"]
     hasMore: bool
     reached: list[str]
-    freshness: "PlansContainingPlansContainingFreshness"
+    freshness: "FreshnessFields"
 
 
-class PlansContainingPlansContainingPlans(BaseModel):
-    record: "PlansContainingPlansContainingPlansRecord"
-    steps: list["PlansContainingPlansContainingPlansSteps"]
+class PlansContainingPlans(BaseModel):
+    record: "RecordFields"
+    steps: list["PlansContainingPlansSteps"]
 
 
-PlansContainingPlansContainingPlansRecord = RecordFields
-
-
-class PlansContainingPlansContainingPlansSteps(BaseModel):
+class PlansContainingPlansSteps(BaseModel):
     id: str
     op: str
-
-
-PlansContainingPlansContainingFreshness = FreshnessFields

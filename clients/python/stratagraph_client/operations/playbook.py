@@ -1,11 +1,11 @@
 from .base_model import BaseModel
 
 
-class Playbook(BaseModel):
-    playbook: "PlaybookPlaybook"
+class PlaybookData(BaseModel):
+    playbook: "PlaybookResult"
 
 
-class PlaybookPlaybook(BaseModel):
+class PlaybookResult(BaseModel):
     text: str
     lessonIds: list[str]
     playbookId: str

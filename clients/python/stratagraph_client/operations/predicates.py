@@ -2,8 +2,5 @@ from .base_model import BaseModel
 from .fragments import PredicateFields
 
 
-class Predicates(BaseModel):
-    predicates: list["PredicatesPredicates"]
-
-
-PredicatesPredicates = PredicateFields
+class PredicatesData(BaseModel):
+    predicates: list["PredicateFields"]

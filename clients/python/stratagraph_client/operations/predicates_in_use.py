@@ -2,8 +2,5 @@ from .base_model import BaseModel
 from .fragments import LabelFields
 
 
-class PredicatesInUse(BaseModel):
-    predicatesInUse: "PredicatesInUsePredicatesInUse"
-
-
-PredicatesInUsePredicatesInUse = LabelFields
+class PredicatesInUseData(BaseModel):
+    predicatesInUse: "LabelFields"

@@ -1,5 +1,5 @@
 from .base_model import BaseModel
 
 
-class RecentFailures(BaseModel):
+class RecentFailuresData(BaseModel):
     recentFailures: str

@@ -8,58 +8,55 @@ from .enums import DecayCurve, DeletionPolicy, ReadingState
 from .fragments import RecordFields, RelationFields
 
 
-class Record(BaseModel):
-    record: Optional["RecordRecord"]
+class RecordData(BaseModel):
+    record: Optional["RecordResult"]
 
 
-class RecordRecord(RecordFields):
-    interpretation: Optional[JsonValue]
-    namedTimes: Optional[list["RecordRecordNamedTimes"]]
-    textReading: Optional["RecordRecordTextReading"]
-    provenance: Optional["RecordRecordProvenance"]
-    relations: Optional[list["RecordRecordRelations"]]
-    lifecycle: Optional["RecordRecordLifecycle"]
+class RecordResult(RecordFields):
+    interpretation: JsonValue | None
+    namedTimes: list["RecordNamedTimes"] | None
+    textReading: Optional["RecordTextReading"]
+    provenance: Optional["RecordProvenance"]
+    relations: list["RelationFields"] | None
+    lifecycle: Optional["RecordLifecycle"]
 
 
-class RecordRecordNamedTimes(BaseModel):
+class RecordNamedTimes(BaseModel):
     words: str
-    start: Optional[datetime]
+    start: datetime | None
     end: datetime
 
 
-class RecordRecordTextReading(BaseModel):
+class RecordTextReading(BaseModel):
     state: ReadingState
     attempts: int
-    nextTryAt: Optional[datetime]
+    nextTryAt: datetime | None
 
 
-class RecordRecordProvenance(BaseModel):
-    createdBy: Optional[str]
-    sources: list["RecordRecordProvenanceSources"]
+class RecordProvenance(BaseModel):
+    createdBy: str | None
+    sources: list["RecordProvenanceSources"]
 
 
-class RecordRecordProvenanceSources(BaseModel):
+class RecordProvenanceSources(BaseModel):
     kind: str
     ref: str
-    timestamp: Optional[datetime]
-    hash: Optional[str]
-    createdBy: Optional[str]
+    timestamp: datetime | None
+    hash: str | None
+    createdBy: str | None
 
 
-RecordRecordRelations = RelationFields
-
-
-class RecordRecordLifecycle(BaseModel):
-    decay: "RecordRecordLifecycleDecay"
+class RecordLifecycle(BaseModel):
+    decay: "RecordLifecycleDecay"
     deletionPolicy: DeletionPolicy
-    dueAt: Optional[datetime]
-    lastReinforcedAt: Optional[datetime]
+    dueAt: datetime | None
+    lastReinforcedAt: datetime | None
     pinned: bool
 
 
-class RecordRecordLifecycleDecay(BaseModel):
+class RecordLifecycleDecay(BaseModel):
     curve: DecayCurve
     halfLifeSeconds: float
     minSalience: float
-    maxAgeSeconds: Optional[float]
+    maxAgeSeconds: float | None
     reinforcementGain: float

@@ -4,8 +4,5 @@ from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class RecordByHandle(BaseModel):
-    recordByHandle: Optional["RecordByHandleRecordByHandle"]
-
-
-RecordByHandleRecordByHandle = RecordFields
+class RecordByHandleData(BaseModel):
+    recordByHandle: Optional["RecordFields"]

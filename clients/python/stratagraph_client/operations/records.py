@@ -1,22 +1,17 @@
-from typing import Optional
-
 from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class Records(BaseModel):
-    records: "RecordsRecords"
+class RecordsData(BaseModel):
+    records: "RecordsResult"
 
 
-class RecordsRecords(BaseModel):
-    nodes: list["RecordsRecordsNodes"]
+class RecordsResult(BaseModel):
+    nodes: list["RecordFields"]
     cut: bool
-    pageInfo: "RecordsRecordsPageInfo"
+    pageInfo: "RecordsPageInfo"
 
 
-RecordsRecordsNodes = RecordFields
-
-
-class RecordsRecordsPageInfo(BaseModel):
+class RecordsPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

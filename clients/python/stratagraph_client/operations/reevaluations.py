@@ -1,16 +1,15 @@
 from datetime import datetime
-from typing import Optional
 
 from .base_model import BaseModel
 
 
-class Reevaluations(BaseModel):
-    reevaluations: list["ReevaluationsReevaluations"]
+class ReevaluationsData(BaseModel):
+    reevaluations: list["ReevaluationsResult"]
 
 
-class ReevaluationsReevaluations(BaseModel):
+class ReevaluationsResult(BaseModel):
     recordId: str
     causeId: str
     queuedAt: datetime
     attempts: int
-    error: Optional[str]
+    error: str | None

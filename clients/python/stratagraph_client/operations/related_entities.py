@@ -1,34 +1,22 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .fragments import FreshnessFields, RecordFields
 
 
-class RelatedEntities(BaseModel):
-    relatedEntities: "RelatedEntitiesRelatedEntities"
+class RelatedEntitiesData(BaseModel):
+    relatedEntities: "RelatedEntitiesResult"
 
 
-class RelatedEntitiesRelatedEntities(BaseModel):
-    typename__: Literal["RelatedEntities"] = Field(alias="__typename")
-    record: "RelatedEntitiesRelatedEntitiesRecord"
-    entities: list["RelatedEntitiesRelatedEntitiesEntities"]
+class RelatedEntitiesResult(BaseModel):
+    record: "RecordFields"
+    entities: list["RelatedEntitiesEntities"]
     hasMore: bool
     reached: list[str]
     hubs: list[str]
-    freshness: "RelatedEntitiesRelatedEntitiesFreshness"
+    freshness: "FreshnessFields"
 
 
-RelatedEntitiesRelatedEntitiesRecord = RecordFields
-
-
-class RelatedEntitiesRelatedEntitiesEntities(BaseModel):
-    entity: "RelatedEntitiesRelatedEntitiesEntitiesEntity"
+class RelatedEntitiesEntities(BaseModel):
+    entity: "RecordFields"
     shared: int
     weight: float
     memoryIds: list[str]
-
-
-RelatedEntitiesRelatedEntitiesEntitiesEntity = RecordFields
-RelatedEntitiesRelatedEntitiesFreshness = FreshnessFields

@@ -4,22 +4,19 @@ from .base_model import BaseModel
 from .fragments import RelationFields
 
 
-class RelationPage(BaseModel):
-    record: Optional["RelationPageRecord"]
+class RelationPageData(BaseModel):
+    record: Optional["RelationPageResult"]
 
 
-class RelationPageRecord(BaseModel):
-    relationPage: Optional["RelationPageRecordRelationPage"]
+class RelationPageResult(BaseModel):
+    relationPage: Optional["RelationPageRelationPage"]
 
 
-class RelationPageRecordRelationPage(BaseModel):
-    nodes: list["RelationPageRecordRelationPageNodes"]
-    pageInfo: "RelationPageRecordRelationPagePageInfo"
+class RelationPageRelationPage(BaseModel):
+    nodes: list["RelationFields"]
+    pageInfo: "RelationPageRelationPagePageInfo"
 
 
-RelationPageRecordRelationPageNodes = RelationFields
-
-
-class RelationPageRecordRelationPagePageInfo(BaseModel):
+class RelationPageRelationPagePageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

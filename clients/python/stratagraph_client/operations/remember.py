@@ -1,20 +1,6 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
-from .fragments import (  # noqa: F401
-    CapturedFields,
-    CapturedFieldsCreatedRecords,
-    CapturedFieldsEdges,
-    CapturedFieldsPrimaryRecord,
-    CapturedFieldsReceipt,
-)
+from .fragments import CapturedFields
 
 
-class Remember(BaseModel):
-    remember: "RememberRemember"
-
-
-class RememberRemember(CapturedFields):
-    typename__: Literal["CaptureMemorySuccess"] = Field(alias="__typename")
+class RememberData(BaseModel):
+    remember: "CapturedFields"

@@ -1,18 +1,10 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .fragments import OutcomeFields
 
 
-class ReportOutcomes(BaseModel):
-    reportOutcomes: "ReportOutcomesReportOutcomes"
+class ReportOutcomesData(BaseModel):
+    reportOutcomes: "ReportOutcomesResult"
 
 
-class ReportOutcomesReportOutcomes(BaseModel):
-    typename__: Literal["ReportOutcomesSuccess"] = Field(alias="__typename")
-    results: list["ReportOutcomesReportOutcomesResults"]
-
-
-ReportOutcomesReportOutcomesResults = OutcomeFields
+class ReportOutcomesResult(BaseModel):
+    results: list["OutcomeFields"]

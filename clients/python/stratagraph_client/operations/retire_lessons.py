@@ -1,14 +1,9 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 
 
-class RetireLessons(BaseModel):
-    retireLessons: "RetireLessonsRetireLessons"
+class RetireLessonsData(BaseModel):
+    retireLessons: "RetireLessonsResult"
 
 
-class RetireLessonsRetireLessons(BaseModel):
-    typename__: Literal["LessonsChanged"] = Field(alias="__typename")
+class RetireLessonsResult(BaseModel):
     lessonIds: list[str]

@@ -1,20 +1,6 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
-from .fragments import (  # noqa: F401
-    RevisedFields,
-    RevisedFieldsEdges,
-    RevisedFieldsReceipt,
-    RevisedFieldsRecord,
-    RevisedFieldsRecords,
-)
+from .fragments import RevisedFields
 
 
-class Retract(BaseModel):
-    retract: "RetractRetract"
-
-
-class RetractRetract(RevisedFields):
-    typename__: Literal["RevisionSuccess"] = Field(alias="__typename")
+class RetractData(BaseModel):
+    retract: "RevisedFields"

@@ -1,87 +1,78 @@
 from datetime import datetime
-from typing import Literal, Optional
-
-from pydantic import Field
+from typing import Optional
 
 from .base_model import BaseModel
 from .fragments import FreshnessFields, RecordFields, RelationFields
 
 
-class RetrieveGraph(BaseModel):
-    retrieveGraph: "RetrieveGraphRetrieveGraph"
+class RetrieveGraphData(BaseModel):
+    retrieveGraph: "RetrieveGraphResult"
 
 
-class RetrieveGraphRetrieveGraph(BaseModel):
-    typename__: Literal["RetrieveGraphSuccess"] = Field(alias="__typename")
+class RetrieveGraphResult(BaseModel):
     retrievalId: str
     nothingKnown: bool
     roots: list[str]
-    nodes: list["RetrieveGraphRetrieveGraphNodes"]
-    edges: list["RetrieveGraphRetrieveGraphEdges"]
-    rendering: Optional[str]
-    citations: list["RetrieveGraphRetrieveGraphCitations"]
-    namedTimes: list["RetrieveGraphRetrieveGraphNamedTimes"]
-    selection: Optional["RetrieveGraphRetrieveGraphSelection"]
-    limits: "RetrieveGraphRetrieveGraphLimits"
-    freshness: "RetrieveGraphRetrieveGraphFreshness"
-    vectorFallback: Optional[str]
+    nodes: list["RetrieveGraphNodes"]
+    edges: list["RelationFields"]
+    rendering: str | None
+    citations: list["RetrieveGraphCitations"]
+    namedTimes: list["RetrieveGraphNamedTimes"]
+    selection: Optional["RetrieveGraphSelection"]
+    limits: "RetrieveGraphLimits"
+    freshness: "FreshnessFields"
+    vectorFallback: str | None
 
 
-class RetrieveGraphRetrieveGraphNodes(BaseModel):
-    record: "RetrieveGraphRetrieveGraphNodesRecord"
+class RetrieveGraphNodes(BaseModel):
+    record: "RecordFields"
     root: bool
     hop: int
     score: float
     strength: float
     duplicateCount: int
     duplicateIds: list[str]
-    why: Optional["RetrieveGraphRetrieveGraphNodesWhy"]
+    why: Optional["RetrieveGraphNodesWhy"]
 
 
-RetrieveGraphRetrieveGraphNodesRecord = RecordFields
-
-
-class RetrieveGraphRetrieveGraphNodesWhy(BaseModel):
+class RetrieveGraphNodesWhy(BaseModel):
     matchedWords: list[str]
     names: list[str]
-    timedBy: Optional[str]
-    viaId: Optional[str]
+    timedBy: str | None
+    viaId: str | None
     words: float
     vectors: float
     recency: float
-    signals: list["RetrieveGraphRetrieveGraphNodesWhySignals"]
+    signals: list["RetrieveGraphNodesWhySignals"]
 
 
-class RetrieveGraphRetrieveGraphNodesWhySignals(BaseModel):
+class RetrieveGraphNodesWhySignals(BaseModel):
     signal: str
     value: float
     weight: float
     share: float
 
 
-RetrieveGraphRetrieveGraphEdges = RelationFields
-
-
-class RetrieveGraphRetrieveGraphCitations(BaseModel):
+class RetrieveGraphCitations(BaseModel):
     number: int
     recordId: str
 
 
-class RetrieveGraphRetrieveGraphNamedTimes(BaseModel):
+class RetrieveGraphNamedTimes(BaseModel):
     words: str
-    start: Optional[datetime]
+    start: datetime | None
     end: datetime
 
 
-class RetrieveGraphRetrieveGraphSelection(BaseModel):
-    chosenId: Optional[str]
+class RetrieveGraphSelection(BaseModel):
+    chosenId: str | None
     confidence: float
     needsMore: bool
     askFor: list[str]
-    ranked: list["RetrieveGraphRetrieveGraphSelectionRanked"]
+    ranked: list["RetrieveGraphSelectionRanked"]
 
 
-class RetrieveGraphRetrieveGraphSelectionRanked(BaseModel):
+class RetrieveGraphSelectionRanked(BaseModel):
     recordId: str
     score: float
     applicability: float
@@ -89,16 +80,13 @@ class RetrieveGraphRetrieveGraphSelectionRanked(BaseModel):
     successRate: float
 
 
-class RetrieveGraphRetrieveGraphLimits(BaseModel):
+class RetrieveGraphLimits(BaseModel):
     reached: list[str]
     hubs: list[str]
-    cuts: list["RetrieveGraphRetrieveGraphLimitsCuts"]
+    cuts: list["RetrieveGraphLimitsCuts"]
 
 
-class RetrieveGraphRetrieveGraphLimitsCuts(BaseModel):
+class RetrieveGraphLimitsCuts(BaseModel):
     limit: str
-    leftOut: Optional[int]
+    leftOut: int | None
     because: str
-
-
-RetrieveGraphRetrieveGraphFreshness = FreshnessFields

@@ -1,24 +1,18 @@
-from typing import Literal, Optional
-
-from pydantic import Field
+from typing import Optional
 
 from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class RetryCapture(BaseModel):
-    retryCapture: "RetryCaptureRetryCapture"
+class RetryCaptureData(BaseModel):
+    retryCapture: "RetryCaptureResult"
 
 
-class RetryCaptureRetryCapture(BaseModel):
-    typename__: Literal["RetryCaptureSuccess"] = Field(alias="__typename")
-    captures: list["RetryCaptureRetryCaptureCaptures"]
+class RetryCaptureResult(BaseModel):
+    captures: list["RetryCaptureCaptures"]
 
 
-class RetryCaptureRetryCaptureCaptures(BaseModel):
+class RetryCaptureCaptures(BaseModel):
     candidateId: str
     sequence: str
-    record: Optional["RetryCaptureRetryCaptureCapturesRecord"]
-
-
-RetryCaptureRetryCaptureCapturesRecord = RecordFields
+    record: Optional["RecordFields"]

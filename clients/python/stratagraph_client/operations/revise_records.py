@@ -1,18 +1,10 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .fragments import RevisedFields
 
 
-class ReviseRecords(BaseModel):
-    reviseRecords: "ReviseRecordsReviseRecords"
+class ReviseRecordsData(BaseModel):
+    reviseRecords: "ReviseRecordsResult"
 
 
-class ReviseRecordsReviseRecords(BaseModel):
-    typename__: Literal["ReviseRecordsSuccess"] = Field(alias="__typename")
-    results: list["ReviseRecordsReviseRecordsResults"]
-
-
-ReviseRecordsReviseRecordsResults = RevisedFields
+class ReviseRecordsResult(BaseModel):
+    results: list["RevisedFields"]

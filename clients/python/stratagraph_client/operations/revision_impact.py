@@ -3,19 +3,16 @@ from .enums import RecordState
 from .fragments import RecordFields
 
 
-class RevisionImpact(BaseModel):
-    revisionImpact: "RevisionImpactRevisionImpact"
+class RevisionImpactData(BaseModel):
+    revisionImpact: "RevisionImpactResult"
 
 
-class RevisionImpactRevisionImpact(BaseModel):
-    records: list["RevisionImpactRevisionImpactRecords"]
+class RevisionImpactResult(BaseModel):
+    records: list["RevisionImpactRecords"]
     complete: bool
 
 
-class RevisionImpactRevisionImpactRecords(BaseModel):
-    record: "RevisionImpactRevisionImpactRecordsRecord"
+class RevisionImpactRecords(BaseModel):
+    record: "RecordFields"
     becomes: RecordState
     sourcesLeft: int
-
-
-RevisionImpactRevisionImpactRecordsRecord = RecordFields

@@ -4,11 +4,11 @@ from .base_model import BaseModel
 from .enums import EvidenceNeed, MemoryType, RevisionKind
 
 
-class RevisionRules(BaseModel):
-    revisionRules: list["RevisionRulesRevisionRules"]
+class RevisionRulesData(BaseModel):
+    revisionRules: list["RevisionRulesResult"]
 
 
-class RevisionRulesRevisionRules(BaseModel):
+class RevisionRulesResult(BaseModel):
     revision: RevisionKind
     type_: MemoryType = Field(alias="type")
     allowed: bool

@@ -2,8 +2,5 @@ from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class SlotHistory(BaseModel):
-    slotHistory: list["SlotHistorySlotHistory"]
-
-
-SlotHistorySlotHistory = RecordFields
+class SlotHistoryData(BaseModel):
+    slotHistory: list["RecordFields"]

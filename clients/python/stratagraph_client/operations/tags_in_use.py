@@ -2,8 +2,5 @@ from .base_model import BaseModel
 from .fragments import LabelFields
 
 
-class TagsInUse(BaseModel):
-    tagsInUse: "TagsInUseTagsInUse"
-
-
-TagsInUseTagsInUse = LabelFields
+class TagsInUseData(BaseModel):
+    tagsInUse: "LabelFields"

@@ -4,41 +4,32 @@ from .base_model import BaseModel
 from .fragments import RecordFields
 
 
-class Thread(BaseModel):
-    thread: Optional["ThreadThread"]
+class ThreadData(BaseModel):
+    thread: Optional["ThreadResult"]
 
 
-class ThreadThread(BaseModel):
+class ThreadResult(BaseModel):
     id: str
-    working: Optional["ThreadThreadWorking"]
-    turns: "ThreadThreadTurns"
-    episodes: "ThreadThreadEpisodes"
+    working: Optional["RecordFields"]
+    turns: "ThreadTurns"
+    episodes: "ThreadEpisodes"
 
 
-ThreadThreadWorking = RecordFields
+class ThreadTurns(BaseModel):
+    nodes: list["RecordFields"]
+    pageInfo: "ThreadTurnsPageInfo"
 
 
-class ThreadThreadTurns(BaseModel):
-    nodes: list["ThreadThreadTurnsNodes"]
-    pageInfo: "ThreadThreadTurnsPageInfo"
-
-
-ThreadThreadTurnsNodes = RecordFields
-
-
-class ThreadThreadTurnsPageInfo(BaseModel):
+class ThreadTurnsPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None
 
 
-class ThreadThreadEpisodes(BaseModel):
-    nodes: list["ThreadThreadEpisodesNodes"]
-    pageInfo: "ThreadThreadEpisodesPageInfo"
+class ThreadEpisodes(BaseModel):
+    nodes: list["RecordFields"]
+    pageInfo: "ThreadEpisodesPageInfo"
 
 
-ThreadThreadEpisodesNodes = RecordFields
-
-
-class ThreadThreadEpisodesPageInfo(BaseModel):
+class ThreadEpisodesPageInfo(BaseModel):
     hasNextPage: bool
-    endCursor: Optional[str]
+    endCursor: str | None

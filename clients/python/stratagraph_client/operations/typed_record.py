@@ -5,58 +5,48 @@ from pydantic import Field
 
 from .base_model import BaseModel
 from .enums import MemoryType
-from .fragments import (  # noqa: F401
-    RecordFields,
-    RelationFields,
-    TypedFields,
-    TypedFieldsTypedCompetence,
-    TypedFieldsTypedEntity,
-    TypedFieldsTypedEpisode,
-    TypedFieldsTypedFact,
-    TypedFieldsTypedPlan,
-    TypedFieldsTypedWorkingState,
-)
+from .fragments import RecordFields, RelationFields, TypedFields
 
 
-class TypedRecord(BaseModel):
-    record: Optional["TypedRecordRecord"]
+class TypedRecordData(BaseModel):
+    record: Optional["TypedRecordResult"]
 
 
-class TypedRecordRecord(RecordFields, TypedFields):
-    relations: Optional[list["TypedRecordRecordRelations"]]
-    provenance: Optional["TypedRecordRecordProvenance"]
+class TypedRecordResult(RecordFields, TypedFields):
+    relations: list["TypedRecordRelations"] | None
+    provenance: Optional["TypedRecordProvenance"]
 
 
-class TypedRecordRecordRelations(RelationFields):
-    source: Optional["TypedRecordRecordRelationsSource"]
-    target: Optional["TypedRecordRecordRelationsTarget"]
+class TypedRecordRelations(RelationFields):
+    source: Optional["TypedRecordRelationsSource"]
+    target: Optional["TypedRecordRelationsTarget"]
 
 
-class TypedRecordRecordRelationsSource(BaseModel):
+class TypedRecordRelationsSource(BaseModel):
     id: str
     type_: MemoryType = Field(alias="type")
-    name: Optional[str]
+    name: str | None
 
 
-class TypedRecordRecordRelationsTarget(BaseModel):
+class TypedRecordRelationsTarget(BaseModel):
     id: str
     type_: MemoryType = Field(alias="type")
-    name: Optional[str]
+    name: str | None
 
 
-class TypedRecordRecordProvenance(BaseModel):
-    createdBy: Optional[str]
-    sources: list["TypedRecordRecordProvenanceSources"]
+class TypedRecordProvenance(BaseModel):
+    createdBy: str | None
+    sources: list["TypedRecordProvenanceSources"]
 
 
-class TypedRecordRecordProvenanceSources(BaseModel):
+class TypedRecordProvenanceSources(BaseModel):
     kind: str
     ref: str
-    timestamp: Optional[datetime]
-    record: Optional["TypedRecordRecordProvenanceSourcesRecord"]
+    timestamp: datetime | None
+    record: Optional["TypedRecordProvenanceSourcesRecord"]
 
 
-class TypedRecordRecordProvenanceSourcesRecord(BaseModel):
+class TypedRecordProvenanceSourcesRecord(BaseModel):
     id: str
     type_: MemoryType = Field(alias="type")
-    name: Optional[str]
+    name: str | None

@@ -1,31 +1,20 @@
-from typing import Literal
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .enums import KeptReason
 from .fragments import RecordFields, RunFields
 
 
-class UndoRun(BaseModel):
-    undoRun: "UndoRunUndoRun"
+class UndoRunData(BaseModel):
+    undoRun: "UndoRunResult"
 
 
-class UndoRunUndoRun(BaseModel):
-    typename__: Literal["UndoRunSuccess"] = Field(alias="__typename")
-    run: "UndoRunUndoRunRun"
+class UndoRunResult(BaseModel):
+    run: "RunFields"
     undone: int
-    kept: list["UndoRunUndoRunKept"]
+    kept: list["UndoRunKept"]
     keptTotal: int
     complete: bool
 
 
-UndoRunUndoRunRun = RunFields
-
-
-class UndoRunUndoRunKept(BaseModel):
-    record: "UndoRunUndoRunKeptRecord"
+class UndoRunKept(BaseModel):
+    record: "RecordFields"
     reason: KeptReason
-
-
-UndoRunUndoRunKeptRecord = RecordFields

@@ -1,30 +1,22 @@
-from typing import Literal, Optional
-
-from pydantic import Field
-
 from .base_model import BaseModel
 from .enums import AbsenceReason
 from .fragments import RecordFields
 
 
-class WhyNot(BaseModel):
-    whyNot: "WhyNotWhyNot"
+class WhyNotData(BaseModel):
+    whyNot: "WhyNotResult"
 
 
-class WhyNotWhyNot(BaseModel):
-    typename__: Literal["WhyNotSuccess"] = Field(alias="__typename")
-    record: "WhyNotWhyNotRecord"
+class WhyNotResult(BaseModel):
+    record: "RecordFields"
     returned: bool
-    reasons: list["WhyNotWhyNotReasons"]
-    rank: Optional[int]
-    score: Optional[float]
+    reasons: list["WhyNotReasons"]
+    rank: int | None
+    score: float | None
     candidates: int
     matchedWords: list[str]
 
 
-WhyNotWhyNotRecord = RecordFields
-
-
-class WhyNotWhyNotReasons(BaseModel):
+class WhyNotReasons(BaseModel):
     reason: AbsenceReason
     message: str
