@@ -291,7 +291,7 @@ async def _credit_lessons(memory: AsyncMemory, id_: str, outcome: Outcome) -> st
 
 async def _lessons(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     playbook = await memory.operations.playbook(
-        query=given.get("task"), limit=given.get("limit", LIMIT), token_budget=LESSON_TOKENS
+        query=given.get("task"), limit=given.get("limit", LIMIT), tokenBudget=LESSON_TOKENS
     )
     return {"lessons": playbook.text, "playbook_id": playbook.playbookId}
 
