@@ -10,6 +10,8 @@ MANY_EXAMPLES += tests/integration/learning/test_duplicates.py
 MANY_EXAMPLES += tests/integration/graph_sync/test_total_repair.py
 MANY_EXAMPLES += $(addprefix tests/integration/graph_sync/test_,conformance.py explore_conformance.py)
 MANY_EXAMPLES += tests/integration/memory/test_frozen_mirror.py
+# What the TypeScript client is built of
+TYPESCRIPT := $(wildcard clients/operations/*.graphql $(addprefix clients/typescript/,*.json *.mjs src/*.ts test/*.ts test/*.json))
 
 # Some images set it; each process that a test starts would then compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,11 +21,11 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements.lock pyproject.toml
+$(VENV)/.installed: requirements.lock pyproject.toml clients/python/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Stratagraph needs Python 3.11 or newer; this is %s. Name one with: make PYTHON=/path/to/python3.12" % sys.version.split()[0])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e clients/python
 	@touch $@
 
 install: $(VENV)/.installed  ## create .venv with the package and the development tools
@@ -66,16 +68,19 @@ clients/typescript/node_modules/.installed: clients/typescript/package-lock.json
 	  cd clients/typescript && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/.installed; \
 	else echo "The TypeScript client is left out: it needs Node.js 20 or newer."; fi
 
-clients: clients/python/.venv/.installed clients/typescript/node_modules/.installed  ## generate typed clients for Python, and for TypeScript where Node.js is
-	cd clients/python && .venv/bin/ariadne-codegen client > .venv/generated.log
-	@test ! -e clients/typescript/node_modules/.installed || npm run --silent --prefix clients/typescript generate
+clients/typescript/build/.built: clients/typescript/node_modules/.installed schema.graphql $(TYPESCRIPT)
+	@test ! -e clients/typescript/node_modules/.installed || { \
+	  npm run --silent --prefix clients/typescript build && npm run --silent --prefix clients/typescript build-tests && touch $@; }
+
+clients: clients/python/.venv/.installed clients/typescript/build/.built  ## build the clients: for Python, and for TypeScript where Node.js is
+	clients/python/.venv/bin/python clients/python/generate.py
 
 bench: install  ## run all benchmarks; each prints one JSON document
 	@for b in benchmarks/bench_*.py; do $(BIN)/python $$b || exit 1; done
 
 lock: install  ## regenerate requirements.lock from pyproject.toml, with hashes
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --output-file requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --no-emit-package stratagraph-client --output-file requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --output-file clients/python/requirements.lock clients/python/requirements.in
 
 clean:  ## remove .venv and caches; keep .stratagraph

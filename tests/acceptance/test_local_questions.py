@@ -16,7 +16,8 @@ import httpx
 import pytest
 from fix_service import environment, run_command, running
 
-from stratagraph.service.local_socket import LARGEST, NAME, send
+from stratagraph.graphql.app import MAX_BODY_BYTES
+from stratagraph.service.local_socket import CODES, NAME, send
 from stratagraph.store.model.errors import StoreUnavailable
 
 HEAVY = ("strawberry", "graphql", "neo4j", "uvicorn", "sqlalchemy", "psycopg", "structlog", "asyncio")
@@ -29,7 +30,7 @@ try:
 finally:
     print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 """
-REQUEST: dict[str, Any] = {"query": "{ health { ok } }", "variables": {}, "operationName": None, "tenant": "default"}
+REQUEST: dict[str, Any] = {"query": "{ health { ok } }", "variables": {}, "operationName": None}
 CAPTURE = """mutation { captureMemory(input: {source: "s", sourceKind: EVENT, content: {summary: "The parrot sings"}}) {
   ... on CaptureMemorySuccess { primaryRecord { id } } } }"""
 
@@ -94,10 +95,13 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
         assert "owl" in out
         path = data / NAME
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        malformed = send(data, {"question": "of another version"})
-        assert malformed is not None
-        assert malformed["codes"] == ["INVALID_INPUT"]
-        assert send(data, {**REQUEST, "query": "x" * (2 * LARGEST)}) is None
+        for refusable, code in (
+            ({"question": "of another version"}, "INVALID_INPUT"),
+            ({**REQUEST, "variables": {"x": "x" * MAX_BODY_BYTES}}, "LIMIT_EXCEEDED"),
+        ):
+            response = send(data, refusable, tenant="default")
+            assert response is not None
+            assert response["codes"] == [code]
         status, _, err = await run_command("ask", "x", env=env | {"STRATAGRAPH_PROT": "1"})
         assert (status, "did you mean STRATAGRAPH_PORT" in " ".join(err.split())) == (1, True)
         assert service.stop() == 0
@@ -115,12 +119,18 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
 def test_a_command_does_without_a_service_that_has_ended(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left_behind:
         left_behind.bind(str(tmp_path / NAME))
-    assert send(tmp_path, REQUEST) is None
-    assert send(tmp_path / "nowhere", REQUEST) is None
+    assert send(tmp_path, REQUEST, tenant="default") is None
+    assert send(tmp_path / "nowhere", REQUEST, tenant="default") is None
 
 
 @pytest.mark.parametrize(
-    ("answered", "told"), [(b'{"answer":', "before it had answered"), (b"{}", "another version than this command")]
+    ("answered", "told"),
+    [
+        (b"", "before it had answered"),
+        (f'HTTP/1.1 200 OK\r\n{CODES}: \r\ncontent-length: 20\r\n\r\n{{"data":'.encode(), "before it had answered"),
+        (b'{"answer": {}, "codes": []}', "another version than this command"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", "another version than this command"),
+    ],
 )
 def test_a_command_does_not_answer_itself_what_a_service_has_begun_to_answer(
     tmp_path: Path, answered: bytes, told: str
@@ -131,15 +141,14 @@ def test_a_command_does_not_answer_itself_what_a_service_has_begun_to_answer(
 
         def take_and_hang_up() -> None:
             accepted, _ = listening.accept()
-            while accepted.recv(LARGEST):
-                pass
+            accepted.recv(1 << 16)
             accepted.sendall(answered)
             accepted.close()
 
         service = threading.Thread(target=take_and_hang_up)
         service.start()
         with pytest.raises(StoreUnavailable, match=told):
-            send(tmp_path, REQUEST)
+            send(tmp_path, REQUEST, tenant="default")
         service.join()
 
 

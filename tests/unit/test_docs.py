@@ -123,7 +123,7 @@ def test_every_column_that_the_data_model_names_beside_a_table_exists() -> None:
 @pytest.mark.parametrize("page", DESCRIBING_CODE, ids=lambda page: page.name)
 def test_every_module_that_a_page_names_can_be_imported(page: Path) -> None:
     for name in re.findall(r"`(stratagraph(?:\.\w+)+)", page.read_text()):
-        found: object = importlib.import_module("stratagraph.store")
+        found: object = importlib.import_module("stratagraph")
         parts = name.split(".")
         for length in range(2, len(parts) + 1):
             try:

@@ -16,12 +16,32 @@ import grimp
 import networkx as nx
 from checkout import ROOMS, ROOT
 
+import stratagraph
 
-def test_no_init_file_shadows_a_package() -> None:
-    stray = [ROOT / room / "__init__.py" for room in ROOMS] + [
+
+def test_exactly_one_init_file_makes_the_package_and_finds_the_other_rooms() -> None:
+    """A second one would hide rooms, depending on the order of `sys.path`; `graphql/` would shadow graphql-core."""
+    possible = [ROOT / room / "__init__.py" for room in ROOMS] + [
         ROOT / room / "stratagraph" / "__init__.py" for room in ROOMS
     ]
-    assert [str(path) for path in stray if path.exists()] == []
+    package = ROOT / "service" / "stratagraph" / "__init__.py"
+    assert [path for path in possible if path.exists()] == [package]
+    assert stratagraph.__all__ == ["open"]
+    assert Path(stratagraph.__file__) == package
+    assert {Path(path) for path in stratagraph.__path__} >= {ROOT / room / "stratagraph" for room in ROOMS}
+
+
+def test_importing_the_package_imports_none_of_its_rooms_and_no_client() -> None:
+    """Every command imports it."""
+    program = "import sys, stratagraph; print([one for one in sys.modules if one.startswith('stratagraph')])"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "['stratagraph']"
+
+
+def test_every_event_goes_to_the_log_of_its_program() -> None:
+    """`structlog.get_logger` would print in programs that open a store themselves."""
+    direct = [path for path in modules() if "structlog.get_logger" in path.read_text()]
+    assert direct == [STORE / "event_log.py"]
 
 
 def test_graphql_is_graphql_core_also_from_the_root_of_the_checkout() -> None:
@@ -109,7 +129,7 @@ def test_modules_can_be_read_in_a_sitting() -> None:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """Imports inside functions and those for type checkers count too: a circle of them is one subject in pieces."""
     imports: nx.DiGraph[str] = nx.DiGraph()
-    graph = grimp.build_graph(*(f"stratagraph.{room}" for room in ROOMS), cache_dir=None)
+    graph = grimp.build_graph("stratagraph", cache_dir=None)
     for module in graph.modules:
         imports.add_edges_from((module, imported) for imported in graph.find_modules_directly_imported_by(module))
     assert imports.number_of_edges() > 1_000

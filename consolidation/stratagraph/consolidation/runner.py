@@ -19,11 +19,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import structlog
-
 from stratagraph.consolidation.job import Job, JobResult
 from stratagraph.memory.embedding.embedder import EmbedderUnavailable
 from stratagraph.memory.learning.extraction.extractor import ExtractorUnavailable
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.jobs.leases import LEASE_S, JobLeases
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.errors import StatementTimedOut, StoreUnavailable, StratagraphError, error_kind
@@ -33,7 +32,7 @@ JITTER = 0.2  # share of every pause, so that servers do not act in step
 SHORTEST_PAUSE_S = 0.1
 LONGEST_IDLE_PAUSE_S = 8.0  # between runs of a job that finds nothing to do, unless its interval is longer
 LONGEST_OUTAGE_PAUSE_S = 30.0  # between attempts while the database cannot be reached
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 _MODEL_UNAVAILABLE = (EmbedderUnavailable, ExtractorUnavailable)
 T = TypeVar("T")
 

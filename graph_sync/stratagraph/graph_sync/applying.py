@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
 from neo4j.exceptions import Neo4jError
 
 from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, GenerationChanged, MirrorBatch, Progress
 from stratagraph.graph_sync.mapping import node, relation, tombstone
 from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.changes import ROWS, Change, Kind, LoggedChange
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.dead_letters import DeadLetters
@@ -28,7 +28,7 @@ MAX_BATCH = 8_000  # changes; from here on, larger transactions are not faster
 SHORT_S, LONG_S = 0.3, 1.0
 MAX_REFUSED = 20  # changes refused in a row, with none accepted, after which Neo4j itself is taken to be at fault
 ATTEMPTS = 5
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 # Errors that refuse the rows themselves. Every other error means that nothing can be written at present.
 _DATA_ERRORS = (

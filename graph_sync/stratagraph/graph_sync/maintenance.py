@@ -13,8 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import structlog
-
 from stratagraph.graph_sync.applying import Applier
 from stratagraph.graph_sync.checking import Checker
 from stratagraph.graph_sync.checkpoints import LEADER_KEY, Mismatch, checkpoint_key, find_mismatch
@@ -22,6 +20,7 @@ from stratagraph.graph_sync.differences import Difference, count_by_class, descr
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.rebuilding import Rebuilder
 from stratagraph.graph_sync.repairing import Repairer
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import LEASE_S
 from stratagraph.store.mirror.generations import Generation, Generations
@@ -46,7 +45,7 @@ TOMBSTONE_BATCH = 10_000  # deleted in one transaction
 TOMBSTONE_BATCHES = 10  # in one pass, so that its other steps are not kept waiting however many there are
 REWOUND_AT_LEAST = 10_000  # changes; a copy that lacks more is rewound only if a rebuild would write more rows
 CAUGHT_UP_S = 10.0  # how long a scrub waits for the feed before it leaves a page to the next pass
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import structlog
 from neo4j.exceptions import Neo4jError
 
 from stratagraph.graph_sync.applying import Applier, ChangeBatch
@@ -26,6 +25,7 @@ from stratagraph.graph_sync.comparison import Comparison
 from stratagraph.graph_sync.maintenance import INTERVAL_S, Maintenance
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.repairing import Repairer
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import LEASE_S, Lease, LogPage
 from stratagraph.store.feed.snapshots import SHARDS
@@ -44,7 +44,7 @@ CONSUMER = "neo4j"
 CHUNK = 20_000  # changes read at once: each reading sorts all that is left of a window, which is long after an outage
 FIRST_PAGE = 1_000  # changes in the first page of a pass; each that follows may be twice as long
 WAIT_S = 0.2  # pause while no cursor is free, or until the leader has begun a rebuild or a rewind
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 def mirror_feed(database: Database) -> Feed:

@@ -30,9 +30,11 @@ ValidAt = Annotated[
         " answer is as of. With `asOf`, of the facts that were current as of that instant."
     ),
 ]
-AtLeastSequence = Annotated[
-    str | None, strawberry.argument(description="`sequence` of a receipt; the answer reflects at least that write.")
-]
+AT_LEAST_SEQUENCE = (
+    "`sequence` of a receipt; the answer reflects at least that write. After writes at the same time, up to 32 of them,"
+    " joined by points."
+)
+AtLeastSequence = Annotated[str | None, strawberry.argument(description=AT_LEAST_SEQUENCE)]
 
 
 def maximum(what: str, default: int, most: int = MAX_PAGE) -> str:

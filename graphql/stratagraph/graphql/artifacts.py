@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import NoReturn
 
-import structlog
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -27,6 +26,7 @@ from stratagraph.graphql.masking import internal_error
 from stratagraph.graphql.web.entity_tags import NOT_MODIFIED, is_known
 from stratagraph.graphql.web.ranges import NotSatisfiable, byte_range
 from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, StratagraphError
 from stratagraph.store.model.trust import Trust
@@ -45,7 +45,7 @@ _DOWNLOAD_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",  # the right to read the artifact may be withdrawn
 }
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 _Handler = Callable[[Request, Trust], Awaitable[Response]]
 
 

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-import structlog
 from starlette.requests import HTTPConnection, Request
 
 from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.graphql.limits.gate import Gate
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.credentials import PREFIX
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.errors import RateLimited, Unauthenticated
@@ -21,7 +21,7 @@ SINGLE_USER_PARTY = "single-user"
 
 FAILURES = Rate(per_second=10, burst=100)  # failed attempts of one client network at one process
 _TOO_MANY = "More than {rate:g} requests a second from this network have no valid credential; wait, and correct it."
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import secrets
 
-import structlog
 from graphql import FieldNode, GraphQLError
 
 from stratagraph.graphql.error_fields import error_fields, extensions_of
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.error_values import shortened_message
 from stratagraph.store.model.errors import InvalidInput, Problem, StratagraphError
 
 # What graphql-core says of a variable, of which it gives the place in the text alone.
 _VARIABLE = re.compile(r"Variable '\$(?P<name>\w+)' has invalid value(?: at (?P<place>[.\w\[\]]+))?:")
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 def coded(error: GraphQLError) -> GraphQLError:

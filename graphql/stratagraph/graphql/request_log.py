@@ -21,6 +21,7 @@ from stratagraph.graphql.request_record import OTHER, RequestRecord, record_of
 from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.graphql.web.request_ids import HEADER
 from stratagraph.graphql.web.trace_context import NAMES, RESPONSE, sending, trace_id, valid_context
+from stratagraph.store.event_log import get_logger
 
 CLIENT_CLOSED = 499  # status where the client disconnected before the answer
 _PROBES = frozenset(
@@ -28,7 +29,7 @@ _PROBES = frozenset(
 )  # asked every few seconds, so logged at the level debug
 _TRACE_HEADERS = {name.encode(): name for name in NAMES}
 _UNTRACED = nullcontext()
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class RecordRequests:

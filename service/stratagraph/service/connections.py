@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import orjson
-import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from stratagraph.graphql.artifacts import PATH as ARTIFACTS
@@ -22,6 +21,7 @@ from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.graphql.web.request_ids import HEADER, new_request_id
 from stratagraph.service.processes.board import Member
 from stratagraph.service.sockets import BoundedSocket
+from stratagraph.store.event_log import get_logger
 
 HEADER_BYTES = 64 << 10  # of the request line and the headers of one request
 ARTIFACT_FACTOR = 10  # times the body timeout that an artifact has
@@ -30,7 +30,7 @@ LINGER_S = 0.25  # for which a stopping process still answers requests on its id
 REPORT_S = 60.0  # seconds between two log events about refused connections
 _TOO_LARGE = (b"431 Request Header Fields Too Large", f"The headers are over {HEADER_BYTES} bytes.")
 _NOT_HTTP = (b"400 Bad Request", "The request is not HTTP/1.1; send POST /graphql with a JSON body.")
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class _HeadersRefused(Exception):

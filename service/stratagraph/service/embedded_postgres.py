@@ -17,7 +17,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -26,6 +26,7 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
+from stratagraph.service.forks import not_for_forks
 from stratagraph.service.local_socket import PATH_MAX
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
@@ -41,11 +42,15 @@ _SYSTEM_USER = "stratagraph_postgres"  # for when we are root: PostgreSQL refuse
 _POSTGRES = "postgres"  # the program's name
 _PORT = 5432  # only a part of the socket's file name
 
-# Runs in the directory $1; the other arguments are the command that stops the server.
-_STOP_AT_THE_END = """read -r word; [ "$word" = over ] && exit; directory=$1; shift
+# Runs in the directory $1; the other arguments are the command that stops the server. A server that has been started
+# and has ended since cannot be stopped.
+_STOP_AT_THE_END = """started=; while read -r word; do
+  [ "$word" = over ] && exit; started=$word
+done; directory=$1; shift
 for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
   [ . -ef "$directory" ] || exit
   (cd / && "$@") && exit
+  [ -n "$started" ] && ! [ -e postgres/postmaster.pid ] && exit
   sleep 1
 done"""
 
@@ -93,7 +98,11 @@ class EmbeddedPostgres:
                 f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be created: {error.strerror}. Choose a directory"
                 " that you may write."
             ) from error
-        with (self.directory / "postgres.lock").open("a") as lock, self._start_lock() as start:
+        with (
+            (self.directory / "postgres.lock").open("a") as lock,
+            not_for_forks(lock.fileno()),
+            self._start_lock() as start,
+        ):
             fcntl.flock(lock, fcntl.LOCK_SH)
             try:
                 url = self._ensure_started()
@@ -131,8 +140,11 @@ class EmbeddedPostgres:
         return self.has_data() or self._in_use.exists()
 
     @contextmanager
-    def stopping_with_this_process(self) -> Iterator[None]:
+    def stopping_with_this_process(self, *, holding: Sequence[int] = ()) -> Iterator[Callable[[], None]]:
         """Stop the server at once if this process ends during the block, however it ends.
+
+        Yields a function to call when the server has been started. `holding` are descriptors, such as those of locks,
+        that stay open until the server has been stopped.
 
         A shell waits for the end of a pipe that only this process holds open. The server itself is a process of its own
         that would go on; that is right for a service's data, and wrong for data that nobody will look for. The shell
@@ -152,12 +164,14 @@ class EmbeddedPostgres:
             group=owner.pw_gid if owner else None,
             extra_groups=[] if owner else None,
             start_new_session=True,
+            pass_fds=holding,
         )
         os.close(waiting)
         try:
-            yield
+            with not_for_forks(held, *holding):
+                yield lambda: _tell(held, b"started\n")
         finally:
-            os.write(held, b"over\n")
+            _tell(held, b"over\n")
             os.close(held)
             watcher.wait()
 
@@ -345,6 +359,12 @@ class EmbeddedPostgres:
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(command, done.returncode, out.read(), err.read())
+
+
+def _tell(pipe: int, line: bytes) -> None:
+    """Write a line to the shell at the end of `pipe`, which may have been killed."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(pipe, line)
 
 
 def postgres_binaries() -> Path:

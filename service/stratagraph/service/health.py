@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-import structlog
-
 from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.graphql.services import HealthReport, Report
 from stratagraph.memory.embedding.filling import JOB as EMBED
@@ -23,6 +21,7 @@ from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.learning.extraction.reader import JOB as INTERPRET
 from stratagraph.service.measuring import STALE_S, Gauge, Measured, Measurements
 from stratagraph.service.processes.board import ProcessState
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.consumer import Lag
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.jobs.queues import TenantProblems, count_tenant_problems
@@ -49,7 +48,7 @@ _DATABASE = {
     " its clients",
 }
 _NO_DIGITS = str.maketrans("", "", "0123456789")
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

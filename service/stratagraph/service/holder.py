@@ -28,13 +28,28 @@ class Holder:
     url: str | None
 
 
-@contextmanager
-def hold(data_dir: Path) -> Iterator[Path]:
-    """Hold the lock of `data_dir` during the block; yield the path of the file for `publish_address`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A data directory that this process holds: the file for `publish_address`, and the descriptor with the lock.
 
-    Raises Misconfigured, naming the process and address of the other service, if one holds the lock already. The kernel
+    A process that inherits the descriptor holds the lock until it ends.
+    """
+
+    address_file: Path
+    lock: int
+
+
+class InUse(Misconfigured):
+    """Another process holds the data directory."""
+
+
+@contextmanager
+def hold(data_dir: Path, *, patience_s: float = LEFT_WORKERS_S) -> Iterator[Held]:
+    """Hold the lock of `data_dir` during the block.
+
+    Raises InUse, naming the process and address of the other service, if one holds the lock already. The kernel
     releases the lock when the process ends, so a killed service leaves nothing to clean up. Its workers hold the lock
-    too, until they have finished their requests; they are waited for.
+    too, until they have finished their requests; they are waited for, up to `patience_s` seconds.
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
@@ -45,24 +60,24 @@ def hold(data_dir: Path) -> Iterator[Path]:
         ) from error
     path = data_dir / "service.json"
     with lock:
-        if not _locked(lock, data_dir):
+        if not _locked(lock, data_dir, patience_s):
             first = holder_of(data_dir)
             who = f"process {first.pid}" if first else "another process"
             where = f", at {first.url}" if first and first.url else ""
-            raise Misconfigured(
+            raise InUse(
                 f"{data_dir} is in use by {who}{where}. Stop that service, or set STRATAGRAPH_DATA_DIR to another"
                 " directory."
             )
         try:
-            yield path
+            yield Held(address_file=path, lock=lock.fileno())
         finally:
             path.unlink(missing_ok=True)
             (data_dir / LOCAL_SOCKET).unlink(missing_ok=True)
 
 
-def _locked(lock: IO[str], data_dir: Path) -> bool:
+def _locked(lock: IO[str], data_dir: Path, patience_s: float) -> bool:
     """Take the lock, and return whether it was free, or is now that the workers of a killed service have ended."""
-    deadline = time.monotonic() + LEFT_WORKERS_S
+    deadline = time.monotonic() + patience_s
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,24 +12,23 @@ import math
 import socket
 from collections.abc import Callable, Iterator
 
-import structlog
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from stratagraph.service.connections import OpenConnections, bounded_protocol
-from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.listening import BACKLOG
 from stratagraph.service.sockets import MESSAGE_BYTES, BoundedSocket
+from stratagraph.store.event_log import get_logger
 
 GRACE_S = 20  # requests under way may take this long to finish after a stop is asked for
 DATE_S = 1.0  # how often the Date header is renewed
 TURN_S = 0.005  # for which a process with more connections leaves a new one to the others
 EXHAUSTED_S = 1.0  # pause after a connection could not be accepted, as when file descriptors have run out
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 async def serve_http(
-    application: Starlette,
+    application: ASGIApp,
     listener: socket.socket,
     connections: OpenConnections,
     stop: asyncio.Event,
@@ -84,7 +83,6 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        keep_loaded()
         self._listener.setblocking(False)
         self._listener.listen(BACKLOG)
         self._accepting = asyncio.create_task(self._accept_all(), name="accept")

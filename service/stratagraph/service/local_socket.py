@@ -1,8 +1,8 @@
-"""The socket at which commands on this machine send GraphQL documents to a running service.
+"""The socket in the data directory at which programs on this machine reach the running service, by HTTP.
 
-It is in the data directory, with mode 0600: only who may read the records in that directory can connect, and asks with
-the trust that a command has there anyway. No other credential is needed, nor accepted. One connection is one request:
-a JSON document each way. This module imports little, because every command does.
+It has mode 0600: only who may read the records in that directory can connect, and asks with the trust that a command
+has there anyway (`local_application`). No other credential is needed, nor accepted. This module imports little, because
+every command does.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 
@@ -22,9 +23,8 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
 NAME = "service.sock"
 PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
-BACKLOG = 64  # commands that wait to be accepted
-LARGEST = 1 << 20  # bytes of a request
-FIELDS = {"query", "variables", "operationName", "tenant"}  # of a request; operationName may be None
+SCHEME = "Tenant"  # of the Authorization header, followed by the name of a tenant, percent-encoded
+CODES = "stratagraph-codes"  # header of an answer: the codes of its errors, separated by commas
 LONGEST_S = 90.0  # for which a command waits for its answer
 BUSY_S = 0.05  # between two attempts to connect to a busy service
 _CHUNK = 1 << 16
@@ -33,69 +33,85 @@ _CHUNK = 1 << 16
 def bind(data_dir: Path) -> socket.socket | None:
     """Return a socket bound in `data_dir`, to which only this user can connect; None where its path is too long.
 
-    Call it while no other thread runs, as the holder of the directory.
+    Call it as the holder of the directory: it takes the place of the socket of a service that was killed.
     """
-    (data_dir / NAME).unlink(missing_ok=True)  # that of a service that was killed
+    import tempfile
+
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        with _short(data_dir) as directory:
-            bound.bind(f"{directory}/{NAME}")
-    except OSError:
-        bound.close()
-        return None
-    finally:
-        os.umask(before)
+    # Made in a directory of mode 0700: nobody else can connect before its own mode is set.
+    with tempfile.TemporaryDirectory(prefix=".sock", dir=data_dir) as made:
+        try:
+            with short(Path(made)) as directory:
+                bound.bind(f"{directory}/{NAME}")
+            (Path(made) / NAME).chmod(0o600)
+            (Path(made) / NAME).replace(data_dir / NAME)
+        except OSError:
+            bound.close()
+            return None
     return bound
 
 
-def send(data_dir: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Send a request to the service that runs on `data_dir`; return its response, as `LocalApi.answer` describes it.
+def send(data_dir: Path, request: dict[str, Any], *, tenant: str) -> dict[str, Any] | None:
+    """Send a GraphQL request to the service that runs on `data_dir`; return its `answer` and the `codes` of all errors.
 
-    `request` has FIELDS. Return None if there is no service to connect to, or if the request is longer than it reads.
-    Raises StoreUnavailable if the service has the request and does not answer it: it may be executing it.
+    The codes include those of errors that are members of a result union. Return None if there is no service to connect
+    to. Raises StoreUnavailable if the service has the request and does not answer it: it may be executing it.
     """
     try:
-        asked = orjson.dumps(request)
+        body = orjson.dumps(request)
     except orjson.JSONEncodeError as error:
         raise InvalidInput(
             f"The document or its variables cannot be sent: {error}; give less deep Unicode text"
         ) from None
-    if len(asked) > LARGEST:
-        return None
+    head = (
+        "POST /graphql HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: {SCHEME} {quote(tenant)}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+    )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(LONGEST_S)
         ends_at = time.monotonic() + LONGEST_S
         try:
-            with _short(data_dir) as directory:
+            with short(data_dir) as directory:
                 while not _connects(connection, f"{directory}/{NAME}"):
                     if time.monotonic() > ends_at:
                         raise StoreUnavailable(f"The running service has been busy for {LONGEST_S:g} s; try again.")
         except OSError:  # it does not run, or has ended
             return None
         try:
-            connection.sendall(asked)
-            connection.shutdown(socket.SHUT_WR)
+            connection.sendall("\r\n".join((*head, "", "")).encode() + body)
             received = bytearray()
             while more := connection.recv(_CHUNK):
                 received += more
-            response: dict[str, Any] = json.loads(received)
         except TimeoutError:
             raise StoreUnavailable(
                 f"The running service has not answered within {LONGEST_S:g} s; try again, or look at its log."
             ) from None
-        except (OSError, ValueError):
-            raise StoreUnavailable(
-                "The running service ended the connection before it had answered; it may be stopping. Try again, or"
-                " look at its log."
-            ) from None
-    if not response.keys() >= {"answer", "codes"}:
+        except OSError:
+            received = bytearray()
+    return _response(bytes(received))
+
+
+def _response(received: bytes) -> dict[str, Any]:
+    """Return `answer` and `codes` of an HTTP response. Raises StoreUnavailable if it is not one, or not complete."""
+    head, _, body = received.partition(b"\r\n\r\n")
+    status, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    if received and not (status.startswith("HTTP/1.1 ") and CODES in headers):
         raise StoreUnavailable("The running service is of another version than this command; restart the service.")
-    return response
+    if not received or len(body) != int(headers.get("content-length", -1)):
+        raise StoreUnavailable(
+            "The running service ended the connection before it had answered; it may be stopping. Try again, or look"
+            " at its log."
+        )
+    return {"answer": json.loads(body), "codes": [code for code in headers[CODES].split(",") if code]}
 
 
 def _connects(connection: socket.socket, address: str) -> bool:
-    """Connect; wait a moment and return False while as many commands as BACKLOG wait to be accepted."""
+    """Connect; wait a moment and return False while too many others wait to be accepted."""
     try:
         connection.connect(address)
     except BlockingIOError:
@@ -105,7 +121,7 @@ def _connects(connection: socket.socket, address: str) -> bool:
 
 
 @contextlib.contextmanager
-def _short(data_dir: Path) -> Iterator[str]:
+def short(data_dir: Path) -> Iterator[str]:
     """Yield a path of the directory that fits in a socket address."""
     if len(os.fsencode(data_dir / NAME)) < PATH_MAX:
         yield str(data_dir)

@@ -10,19 +10,14 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Mapping
-from datetime import datetime
 from types import TracebackType
-from typing import Any
-from uuid import UUID
 
 import structlog
 
+from stratagraph.store.event_log import bounded, get_logger, in_our_program
 from stratagraph.store.model.error_reports import error_report
-from stratagraph.store.model.shown_text import shown_text
 
-MAX_VALUE = 1_000  # characters of a value
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 def set_up_logs(level: str, process: str | None = None) -> None:
@@ -30,6 +25,7 @@ def set_up_logs(level: str, process: str | None = None) -> None:
 
     Where a service has several processes, each event has the name of its `process`.
     """
+    in_our_program()
     terminal = sys.stderr.isatty()
     structlog.configure(
         processors=[
@@ -89,32 +85,4 @@ def _log_defect(error: BaseException | None) -> None:
 
 
 def _bounded(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Bound and escape the values of an event, so that each event is one line; describe an exception by its type."""
-    error = event.pop("exc_info", None)
-    if error:
-        error = sys.exc_info()[1] if error is True else error[1] if isinstance(error, tuple) else error
-        if isinstance(error, BaseException):
-            event.update(error_report(error))
-    return {key: _printable(value) for key, value in event.items()}
-
-
-def _printable(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, Mapping):
-        return {_text(str(key)): _printable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_printable(item) for item in value]
-    # The text of other objects may quote anything.
-    return _text(str(value)) if isinstance(value, str | UUID | datetime) else type(value).__name__
-
-
-def _text(value: str) -> str:
-    """Return the text cut to MAX_VALUE characters, with control and other invisible characters as escapes.
-
-    What no escape stands for, such as runs of variation selectors, is removed as on a terminal.
-    """
-    value = value if len(value) <= MAX_VALUE else value[: MAX_VALUE - 1] + "…"
-    if not value.isprintable():
-        value = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in value)
-    return shown_text(value)
+    return bounded(event)

@@ -17,13 +17,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import IO
 
-import structlog
-
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.service.forks import not_for_forks
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import Misconfigured
 
 LOCK_FILE = "postgres-supervisor.lock"  # in the data directory
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,7 @@ class PostgresSupervisor:
         self._started_at = time.monotonic()
         self._problem: str | None = None
         self._lock: IO[str] | None = None  # the file, while this process holds its lock
+        self._held = contextlib.ExitStack()  # closes it
         self._pid = server.pid
         self.restarts = 0
 
@@ -78,9 +79,8 @@ class PostgresSupervisor:
 
     def close(self) -> None:
         """Leave the starting of the server to other processes."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._held.close()
+        self._lock = None
 
     async def run_once(self) -> float:
         """Start the server if it has ended and no other process does; return the seconds until the next look."""
@@ -132,7 +132,8 @@ class PostgresSupervisor:
                 file.close()
                 return False
             file.truncate(0)  # what the process before us wrote
-            self._lock = file
+            self._lock = self._held.enter_context(file)
+            self._held.enter_context(not_for_forks(file.fileno()))
         return True
 
     def _publish_problem(self, problem: str | None) -> None:

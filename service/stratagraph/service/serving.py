@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import structlog
 import uvloop
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.types import ASGIApp
 
 from stratagraph.graphql.app import LoopbackHosts, build_app
 from stratagraph.graphql.authentication import Authenticate, Authentication
@@ -27,12 +28,15 @@ from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.web.options import WebOptions
 from stratagraph.graphql.web.persisted_documents import PersistedDocuments
 from stratagraph.memory.embedding.embedder import Embedder, EmbedderUnavailable
-from stratagraph.service.connections import OpenConnections
+from stratagraph.service.connections import ConnectionLimits, OpenConnections
+from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.holder import hold, publish_address
 from stratagraph.service.http_server import serve_http
 from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
-from stratagraph.service.local_server import LocalApi, serve_local
+from stratagraph.service.local_application import local_application
 from stratagraph.service.logs import set_up_logs
+from stratagraph.service.mcp.endpoint import McpEndpoint
+from stratagraph.service.mcp.protected_resource import ProtectedResource
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.group import HANG_S, Group
 from stratagraph.service.processes.shares import check_connections, settings_of_worker
@@ -41,13 +45,15 @@ from stratagraph.service.settings import Part, Settings
 from stratagraph.service.stopping import Stop
 from stratagraph.service.telemetry import ServiceTelemetry, open_telemetry
 from stratagraph.service.waiting import runtime_when_possible
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.rate_buckets import RateBuckets
 from stratagraph.store.model.errors import StratagraphError
 
 # Long computations run in threads beside the event loop. Between two steps of a request, the loop waits for the
 # interpreter's lock for this long, by default ten times as long.
 SWITCH_S = 0.0005  # seconds
-_log = structlog.get_logger(__name__)
+LOCAL_LIMITS = ConnectionLimits(per_address=ConnectionLimits().connections)  # all programs there have one address
+_log = get_logger(__name__)
 
 OnReady = Callable[[str | None, str | None], None]
 
@@ -155,21 +161,16 @@ async def _run_opened(
     settings = runtime.settings
     async with open_telemetry(runtime, member) as telemetry:
         if runtime.embedder is not None and "api" in parts:
-            await _prepare(runtime.embedder)
+            await prepare(runtime.embedder)
         answers = listeners.api is not None or listeners.local is not None
         schema = build_schema() if answers else None
         web = web_options(settings, schema) if schema is not None else None
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(runtime.health.watch(), name="watch")]
-            if runtime.supervisor is not None:
-                tasks.append(group.create_task(runtime.supervisor.run(), name="postgres"))
-            if "jobs" in parts:
-                tasks.append(group.create_task(runtime.jobs.run(), name="jobs"))
-            if "sync" in parts:
-                tasks.append(group.create_task(runtime.sync_worker().run(), name="sync"))
+            tasks = start_background(group, runtime, parts)
             limits = settings.connection_limits
 
             def ready() -> None:
+                keep_loaded()
                 on_ready(runtime.mirror.uri if runtime.mirror.is_found else None)
 
             if listeners.metrics is not None:
@@ -181,12 +182,13 @@ async def _run_opened(
                     serve_http(metrics, listeners.metrics, scrapers, stop.now, lambda: None), name="metrics"
                 )
             if listeners.local is not None:
-                group.create_task(serve_local(LocalApi(runtime, schema), listeners.local, stop.now), name="local")
+                local = local_application(runtime, schema=schema, telemetry=telemetry, stopping=stop.now)
+                group.create_task(serve_local(local, listeners.local, stop.now), name="local")
             if listeners.api is not None:
                 app = application(runtime, telemetry, schema, web, stop.now)
                 clients = OpenConnections(limits, member, stop.is_asked)
                 telemetry.metrics.follow_connections(clients)
-                group.create_task(serve_http(app, listeners.api, clients, stop.now, ready), name="api")
+                group.create_task(_serve_api(app, listeners.api, clients, stop.now, ready), name="api")
             else:
                 ready()
             await stop.now.wait()
@@ -195,7 +197,37 @@ async def _run_opened(
                 task.cancel()
 
 
-async def _prepare(embedder: Embedder) -> None:
+async def _serve_api(
+    app: Starlette,
+    listener: socket.socket,
+    clients: OpenConnections,
+    stop: asyncio.Event,
+    on_started: Callable[[], None],
+) -> None:
+    async with app.router.lifespan_context(app):  # until the last request has been answered
+        await serve_http(app, listener, clients, stop, on_started)
+
+
+def start_background(group: asyncio.TaskGroup, runtime: Runtime, parts: tuple[Part, ...]) -> list[asyncio.Task[None]]:
+    """Start what runs beside requests, and return its tasks, which run until they are cancelled."""
+    tasks = [group.create_task(runtime.health.watch(), name="watch")]
+    if runtime.supervisor is not None:
+        tasks.append(group.create_task(runtime.supervisor.run(), name="postgres"))
+    if "jobs" in parts:
+        tasks.append(group.create_task(runtime.jobs.run(), name="jobs"))
+    if "sync" in parts:
+        tasks.append(group.create_task(runtime.sync_worker().run(), name="sync"))
+    return tasks
+
+
+async def serve_local(
+    application: ASGIApp, bound: socket.socket, stop: asyncio.Event, on_started: Callable[[], None] = lambda: None
+) -> None:
+    """Answer at the socket of the data directory until `stop` is set."""
+    await serve_http(application, bound, OpenConnections(LOCAL_LIMITS), stop, on_started)
+
+
+async def prepare(embedder: Embedder) -> None:
     """Load the model before requests are answered: else the first questions of a process would go without vectors."""
     try:
         await embedder.prepare()
@@ -225,8 +257,8 @@ def _held(settings: Settings, parts: tuple[Part, ...]) -> Iterator[Path | None]:
     if settings.database_url is not None or parts == ("api",):
         yield None
         return
-    with hold(settings.data_dir) as holder_file:
-        yield holder_file
+    with hold(settings.data_dir) as held:
+        yield held.address_file
 
 
 def application(
@@ -242,12 +274,23 @@ def application(
     """
     settings, schema = runtime.settings, schema or build_schema()
     has_metrics = settings.is_single_user and settings.metrics_port is None
+    web = web or web_options(settings, schema)
+    authentication = Authentication(
+        runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user
+    )
     admission = Admission(settings.fair_use, Budgets(RateBuckets(runtime.database, uuid4())))
+    mcp = McpEndpoint(
+        authentication,
+        admission,
+        ProtectedResource(settings.oidc_issuer, settings.oidc_audience),
+        origins=web.origins,
+        version=runtime.services().version,
+    )
     telemetry.metrics.follow(admission.heavy, admission.running, admission.transfers)
     telemetry.metrics.follow_changes(runtime.changes.following)
     return build_app(
         runtime.services(),
-        Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
+        authentication,
         runtime.artifacts,
         runtime.span_intake,
         admission,
@@ -259,7 +302,9 @@ def application(
         schema=schema,
         telemetry=telemetry,
         metrics=telemetry.metrics.route() if has_metrics else None,
-        web=web or web_options(settings, schema),
+        web=web,
+        routes=mcp.routes(),
+        lifespan=lambda _: mcp.running(),
     )
 
 

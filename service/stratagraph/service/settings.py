@@ -37,7 +37,7 @@ MOST_WORKERS = 8  # unless the settings name a number
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 # As browsers send it: a port only where it is not the scheme's own.
 _ORIGIN = re.compile(r"(?:http://(?!.*:80\Z)|https://(?!.*:443\Z))(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[1-9]\d{0,4})?\Z")
-_OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
+_OTHERS = ("STRATAGRAPH_TEST_", "STRATAGRAPH_URL", "STRATAGRAPH_API_KEY")  # read by the test suite, and by clients
 
 
 class EmbedderSettings(BaseSettings):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import signal
 
-import structlog
-
 from stratagraph.service.processes.board import Member
+from stratagraph.store.event_log import get_logger
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Stop:

@@ -13,12 +13,11 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import structlog
-
 from stratagraph.graphql.memory_operations import memory_operations
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.graphql.web.trace_context import sending
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
 
 try:
@@ -33,7 +32,7 @@ except ImportError as error:
         "STRATAGRAPH_TRACES_ENDPOINT needs the extra `tracing`: install stratagraph[tracing], or unset it."
     ) from error
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 TRACED = ("/graphql", "/artifacts")  # the other routes are probes and pages
 SERVER_ERROR = 500
 EXPORT_TIMEOUT_S = 3  # for one batch with its retries; a stop of the service waits for the last one

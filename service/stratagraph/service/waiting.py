@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 
-import structlog
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -30,10 +29,11 @@ from stratagraph.service.readiness_metrics import waiting_metrics
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Part, Settings
 from stratagraph.service.stopping import Stop
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.postgres.database import WORKER_POOL_SIZE
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 PATHS = ("/graphql", "/artifacts", "/export", "/v1/traces")  # answered with UNAVAILABLE until then
 RETRY_S = 1.0  # between two attempts to use the database

@@ -1,6 +1,7 @@
 """Postgres, the only truth, in wings. Each imports only from those above it in this list:
 
 model       records, payloads, salience, trust, errors: no I/O
+event_log   a module: what all rooms log with
 postgres    connections, roles, named statements, the schema
 keys        tenants, callers, credentials, encryption at rest
 feed, audit, artifacts, jobs

@@ -46,6 +46,18 @@ SAME: list[tuple[dict[str, Any], tuple[str, str | None, dict[str, Any]]]] = [
         {"toolOutput": {"toolName": "grep", "args": {"a": 1}, "result": None, "callId": "c", "error": True}},
         ("TOOL_OUTPUT", None, {"tool_name": "grep", "args": {"a": 1}, "result": None, "call_id": "c", "error": True}),
     ),
+    (
+        {"note": {"text": "The demo is on Friday", "extra": {"mood": "glad"}}},
+        (
+            "OBSERVATION",
+            None,
+            {"subject": "notes", "predicate": "memory", "object": "The demo is on Friday", "mood": "glad"},
+        ),
+    ),
+    (
+        {"note": {"text": "likes tea", "about": "Ann"}},
+        ("OBSERVATION", None, {"subject": "Ann", "predicate": "memory", "object": "likes tea"}),
+    ),
     ({"agentTurn": {"role": "user", "text": "hello"}}, ("AGENT_TURN", None, {"role": "user", "text": "hello"})),
     (
         {
@@ -311,3 +323,22 @@ async def test_a_reader_may_not_remember(memory: Memory) -> None:
     reader = trust_of(access=Access.READ)
     refused = await run(memory, REMEMBER, {"source": "a", "memory": {"event": {}}}, reader)
     assert refused["__typename"] == "Forbidden"
+
+
+async def test_a_note_is_a_lasting_text_that_is_strengthened_when_it_is_told_again(memory: Memory) -> None:
+    document = """mutation($input: RememberInput!) { remember(input: $input) { __typename
+      ... on MemoryError { message path }
+      ... on CaptureMemorySuccess { primaryRecord { id type name text } createdRecords { id } } } }"""
+    told = {"source": "test", "memory": {"note": {"text": "The demo is on Friday"}}}
+    first = await run(memory, document, told)
+    second = await run(memory, document, told)
+    assert first["primaryRecord"]["name"] == first["primaryRecord"]["text"] == "The demo is on Friday"
+    assert first["primaryRecord"]["type"] == "SEMANTIC"
+    assert second["primaryRecord"]["id"] == first["primaryRecord"]["id"]
+    assert second["createdRecords"] == []
+    other = await run(memory, document, {"source": "test", "memory": {"note": {"text": "likes tea", "about": "Ann"}}})
+    assert other["primaryRecord"]["text"] == "Ann: likes tea"
+    empty = await run(memory, document, {"source": "test", "memory": {"note": {"text": ""}}})
+    assert (empty["__typename"], empty["path"]) == ("InvalidInput", ["memory", "note", "text"])
+    nobody = await run(memory, document, {"source": "test", "memory": {"note": {"text": "x", "about": " "}}})
+    assert (nobody["__typename"], nobody["path"]) == ("InvalidInput", ["memory", "note", "about"])

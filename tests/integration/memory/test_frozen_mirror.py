@@ -32,6 +32,7 @@ from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import Trust, Visibility
 from stratagraph.store.traversal import neighbourhood as traversal
 from stratagraph.store.traversal.neighbourhood import Limits
@@ -235,3 +236,13 @@ async def test_sql_answers_until_the_mirror_has_reached_the_asked_sequence(froze
     caught_up = await ask(kept.sequence)
     assert (caught_up.engine, caught_up.fallback) == ("neo4j", None)
     assert kept.primary.id in {node.record.id for node in caught_up.nodes}
+
+    later = await memory.observe("Alice", "speaks", "Breton")
+    for several in (f"{kept.sequence}.{later.sequence}", f"{later.sequence}.{kept.sequence}"):
+        assert (await ask(several)).fallback == "the mirror has not reached the asked sequence yet"
+    await frozen.worker.run_once()
+    assert (await ask(several)).engine == "neo4j"
+    for wrong in (f"{kept.sequence}.", ".", ".".join([kept.sequence] * 33)):
+        with pytest.raises(InvalidInput) as refused:
+            await ask(wrong)
+        assert refused.value.path == ["atLeastSequence"]

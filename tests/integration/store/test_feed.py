@@ -483,7 +483,8 @@ async def test_a_consumer_in_the_same_database_applies_and_advances_in_one_trans
 async def transaction_of(memory: Memory, token: str) -> str:
     caller = await memory.directory.resolve(memory.trust)
     async with memory.database.reading(caller.bounds) as connection:
-        return await Sequences().parse(connection, caller.tenant, token, path=["atLeastSequence"])
+        (transaction,) = await Sequences().parse(connection, caller.tenant, token, path=["atLeastSequence"])
+        return transaction
 
 
 async def test_a_capture_logs_every_row_and_its_token_is_seen(memory: Memory, feed: Feed) -> None:

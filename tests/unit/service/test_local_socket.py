@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from stratagraph.service import local_socket
-from stratagraph.service.local_socket import bind, send
+from stratagraph.service.local_socket import CODES, bind, send
 from stratagraph.store.model.errors import InvalidInput
 
-REQUEST: dict[str, Any] = {"query": "{ health { ok } }", "variables": {}, "operationName": None, "tenant": "default"}
+REQUEST: dict[str, Any] = {"query": "{ health { ok } }", "variables": {}, "operationName": None}
 ANSWER: dict[str, Any] = {"answer": {"data": None}, "codes": []}
 
 
@@ -36,9 +36,11 @@ def accepting(tmp_path: Path) -> Iterator[Event]:
             except TimeoutError:
                 continue
             with connection:
-                while connection.recv(1 << 16):
-                    pass
-                connection.sendall(json.dumps(ANSWER).encode())
+                connection.recv(1 << 16)
+                body = json.dumps(ANSWER["answer"])
+                connection.sendall(
+                    f"HTTP/1.1 200 OK\r\n{CODES}: \r\ncontent-length: {len(body)}\r\n\r\n{body}".encode()
+                )
 
     thread = Thread(target=serve)
     thread.start()
@@ -63,14 +65,14 @@ def test_commands_wait_for_a_service_that_is_busy(
     connect = local_socket._connects
     monkeypatch.setattr(local_socket, "_connects", connects)
     with ThreadPoolExecutor(8) as pool:
-        answers = [pool.submit(send, tmp_path, REQUEST) for _ in range(8)]
+        answers = [pool.submit(send, tmp_path, REQUEST, tenant="default") for _ in range(8)]
         assert refused.wait(10)
         accepting.set()
         assert [one.result(30) for one in answers] == [ANSWER] * 8
 
 
 def test_without_a_service_there_is_no_answer(tmp_path: Path) -> None:
-    assert send(tmp_path, REQUEST) is None
+    assert send(tmp_path, REQUEST, tenant="default") is None
 
 
 def test_variables_that_are_too_deep_or_no_text_are_refused(tmp_path: Path) -> None:
@@ -79,4 +81,4 @@ def test_variables_that_are_too_deep_or_no_text_are_refused(tmp_path: Path) -> N
         deep = [deep]
     for given in (REQUEST | {"variables": {"x": deep}}, REQUEST | {"query": "\ud800"}):
         with pytest.raises(InvalidInput, match="cannot be sent"):
-            send(tmp_path, given)
+            send(tmp_path, given, tenant="default")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-import structlog
-
 from stratagraph.consolidation.job import JobConfig, JobResult, Resources, repeat
 from stratagraph.store.erasure.pruning import JOB, prune_due
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.postgres.database import Role
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

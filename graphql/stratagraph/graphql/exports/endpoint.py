@@ -13,7 +13,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection, Coroutine
 from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Any
 
-import structlog
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.routing import Route
@@ -28,6 +27,7 @@ from stratagraph.graphql.live.sessions import until_invalid
 from stratagraph.graphql.web.get_requests import refuse_other_sites
 from stratagraph.memory.transfer.chunks import Chunk
 from stratagraph.memory.transfer.exports import ExportForm, ExportRequest, Exports
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, SnapshotGone, StoreUnavailable, StratagraphError
@@ -51,7 +51,7 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "x-accel-buffering": "no",
 }
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 def export_routes(

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any
 
-import structlog
 from graphql.pyutils import gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from stratagraph.graphql.columns import Completion, LeftToExecutor, completion
 from stratagraph.graphql.limits.courtesy import give_way
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.error_reports import error_report
 
 SLICE = 25  # items completed one by one without a break
 COLUMN_SLICE = 400  # items completed by columns without a break
 BATCH = 100  # items whose further reads are batched; a multiple of SLICE
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class SlicedExecution(StrawberryGraphQLCoreExecutionContext):

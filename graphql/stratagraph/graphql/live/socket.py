@@ -13,7 +13,6 @@ from contextlib import aclosing
 from typing import Any
 
 import orjson
-import structlog
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
@@ -26,6 +25,7 @@ from stratagraph.graphql.live.operations import AcceptedSubscription, Refused, R
 from stratagraph.graphql.live.parts import StreamParts
 from stratagraph.graphql.live.sessions import is_own_origin, never, until_invalid
 from stratagraph.graphql.request_record import RequestRecord
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.errors import RateLimited, StratagraphError, Unauthenticated
 
@@ -35,7 +35,7 @@ IDLE_S = 30.0  # seconds without an operation after which a connection is closed
 HEARTBEAT_S = 10.0  # seconds between two pings of the service
 MAX_OPERATIONS = 32  # of one connection at a time
 MAX_ID = 200  # characters of the id of an operation
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class _Close(Exception):

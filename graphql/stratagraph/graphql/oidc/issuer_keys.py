@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import httpx
 import jwt
 import orjson
-import structlog
 
 from stratagraph.graphql.oidc.claims import TokenRefused
 from stratagraph.graphql.oidc.urls import is_safe_url
+from stratagraph.store.event_log import get_logger
 
 ANSWERS_S = 5.0  # seconds within which the issuer must return its keys
 MAX_DOCUMENT_BYTES = 1 << 20
@@ -29,7 +29,7 @@ _KEY_TYPES: Mapping[str, tuple[str, str | None]] = {
     "EdDSA": ("OKP", "Ed25519"),
 }
 ALGORITHMS = tuple(_KEY_TYPES)
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class IssuerUnusable(Exception):

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import jwt
-import structlog
 
 from stratagraph.graphql.oidc.claims import ClaimNames, TokenRefused, trust_of
 from stratagraph.graphql.oidc.issuer_keys import ALGORITHMS, IssuerKeys
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import Unauthenticated
 from stratagraph.store.model.trust import Trust
 
 MAX_TOKEN_BYTES = 16 << 10
 LEEWAY_S = 30  # seconds by which the issuer's clock may differ from this server's
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class OidcTokens:

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Collection
 from contextlib import AsyncExitStack
 
-import structlog
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -27,6 +26,7 @@ from stratagraph.graphql.traces.bodies import Batch, Encoding, encoding_of, read
 from stratagraph.graphql.web.get_requests import refuse_other_pages
 from stratagraph.memory.capture.request import check_scope
 from stratagraph.memory.imports.span_intake import SpanIntake
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.enums import Access
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import DeadlineExceeded, InvalidInput, StratagraphError
@@ -35,7 +35,7 @@ PATH = "/v1/traces"
 POINTS = 5.0  # of a request
 POINTS_PER_MIB = 40.0  # of its unpacked body besides
 DEADLINE_S = 8.0  # seconds, since exporters wait 10 by default
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 def trace_route(

@@ -20,6 +20,8 @@ from stratagraph.memory.capture.request import MAX_BATCH, MAX_LABEL, MAX_SUMMARY
 from stratagraph.memory.requests.contents import GIVEN_PAYLOADS
 from stratagraph.memory.requests.warnings import RequestWarning, replaced_path
 from stratagraph.store.model.errors import InvalidInput, StratagraphError
+from stratagraph.store.model.payloads.semantic import NOTE, NOTES
+from stratagraph.store.model.visible_text import is_blank
 
 Rename = Callable[[list[str]], list[str]]
 _PLACE = re.compile(r"(?<![\w.])(?:content|context|payload|evidence)(?:\.[\w-]+)*(?=[:,;.\s])")
@@ -68,6 +70,10 @@ class RememberInput:
         context = cast(Mapping[str, Any] | None, self.context)
         with _within(["memory", field]):
             content = content_of(type_, given)
+            if field == "note":
+                if is_blank(given["text"]):
+                    raise InvalidInput("text: is blank; give what to remember", path=["text"])
+                content = {"subject": NOTES, "predicate": NOTE, **content}
         return CaptureRequest(
             source=self.source,
             source_kind=source_kind,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self, cast
 
 import strawberry
 
+from stratagraph.graphql.arguments import AT_LEAST_SEQUENCE
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.flat_inputs import flat_input
 from stratagraph.graphql.past import AsOf, PastLoaders
@@ -85,9 +86,7 @@ class RetrieveGraphInput:
         " and superseded facts included. Other records are found as without it. With `asOf`, of the facts that were"
         " current as of that instant.",
     )
-    at_least_sequence: str | None = strawberry.field(
-        default=None, description="`sequence` of a receipt; the answer reflects at least that write."
-    )
+    at_least_sequence: str | None = strawberry.field(default=None, description=AT_LEAST_SEQUENCE)
     token_budget: int | None = strawberry.field(
         default=None,
         description="Maximum length of `rendering` in tokens, from 1 to 1,000,000; null for no rendering.",

@@ -51,6 +51,13 @@ class FactInput:
     extra: JSON | None = _extra()
 
 
+@given_as(contents.NoteContent, "A text that is to last, such as one that a user asked to remember.")
+class NoteInput:
+    text: str
+    about: str | None
+    extra: JSON | None = _extra()
+
+
 @given_as(contents.EventContent, "Something that happened.")
 class EventInput:
     event_kind: str | None
@@ -279,6 +286,7 @@ def _one(description: str) -> Any:
 
 @strawberry.input(one_of=True, description="What to remember: exactly one of these; it decides the type of the record.")
 class MemoryInput:
+    note: NoteInput | None = _one("A text that is to last; becomes a SEMANTIC record, a fact whose object is the text.")
     event: EventInput | None = _one("Something that happened; becomes an EPISODIC record.")
     tool_output: ToolOutputInput | None = _one("A call of a tool; becomes an EPISODIC record.")
     agent_turn: AgentTurnInput | None = _one("A message of a conversation; becomes an EPISODIC record.")
@@ -302,6 +310,7 @@ class PayloadInput:
 
 # By the fields of MemoryInput and PayloadInput, as GraphQL spells them: the input type, and what it becomes.
 KINDS: Mapping[str, tuple[type, SourceKind, MemoryType | None]] = {
+    "note": (NoteInput, SourceKind.OBSERVATION, MemoryType.SEMANTIC),
     "event": (EventInput, SourceKind.EVENT, None),
     "toolOutput": (ToolOutputInput, SourceKind.TOOL_OUTPUT, None),
     "agentTurn": (AgentTurnInput, SourceKind.AGENT_TURN, None),

@@ -12,6 +12,7 @@ from stratagraph.memory.capture.episodes import because
 from stratagraph.memory.lessons.block import lesson_of, said
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.payloads.plan_graph import COMPOSED_PLAN, LEARNED_PLAN
+from stratagraph.store.model.payloads.semantic import NOTE, NOTES
 from stratagraph.store.model.records import MemoryRecord
 
 NAME_LENGTH = 80  # characters
@@ -99,8 +100,11 @@ def _semantic(draft: Draft) -> tuple[str, str]:
 
 
 def fact_sentence(payload: Mapping[str, Any]) -> str:
-    """Return a fact as a sentence, without its validity."""
-    return f"{payload['subject']} {payload['predicate'].replace('_', ' ')} {_inline(payload['object'])}"
+    """Return a fact as a sentence, without its validity. A note is a sentence already."""
+    subject, predicate, value = payload["subject"], payload["predicate"], _inline(payload["object"])
+    if predicate != NOTE:
+        return f"{subject} {predicate.replace('_', ' ')} {value}"
+    return value if subject == NOTES else f"{subject}: {value}"
 
 
 def _working(draft: Draft) -> tuple[str, str]:

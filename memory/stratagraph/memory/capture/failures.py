@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-import structlog
-
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.error_reports import error_report
@@ -16,7 +15,7 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.candidates import Committed
 from stratagraph.store.records.failed_captures import insert_failed_captures
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class FailedCaptureGone(StratagraphError):

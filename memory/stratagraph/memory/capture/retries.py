@@ -8,13 +8,12 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.failures import FailedCaptureGone
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.records.cursors import MAX_PAGE, decode_id, encode_id
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
@@ -49,7 +48,7 @@ from stratagraph.store.records.failed_captures import (
 from stratagraph.store.records.reading import Reader
 
 MAX_BATCHES = 10_000  # retried or dropped by one command
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Retried(Enum):

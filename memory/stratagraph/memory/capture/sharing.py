@@ -14,10 +14,9 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-import structlog
-
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.errors import (
     StoreUnavailable,
@@ -32,7 +31,7 @@ from stratagraph.store.records.candidates import RequestKey
 MAX_SHARING = 32  # captures in one transaction; fewer than contend for one slot in a batch (see `grouping`)
 PATIENCE_S = 1.0  # seconds after which the next round may start beside one that is still being written
 MAX_ROUNDS = 3  # of a credential at once; each has a connection, and the others are for its other requests
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 WriteTogether: TypeAlias = Callable[[Caller, list[Draft], list[RequestKey]], Awaitable[list[Captured]]]
 WriteAlone: TypeAlias = Callable[[], Awaitable[Captured]]

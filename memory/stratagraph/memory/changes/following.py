@@ -13,8 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequen
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-import structlog
-
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.change_log import ChangeLog, Place, RowChange
 from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.errors import PositionExpired, StoreUnavailable
@@ -25,7 +24,7 @@ SPAN = 20  # snapshots of one window
 WINDOW = 500  # changes of one segment
 KEPT_SEGMENTS, KEPT_CHANGES = 256, 20_000  # that are kept for streams that are a little behind
 SHARED_CHANGES = 500  # of the last segments, of which also is kept what streams have made of them
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 _T = TypeVar("_T")
 
 

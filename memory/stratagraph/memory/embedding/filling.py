@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.embedding.embedder import MAX_CHARACTERS, PROBE, Embedder, EmbedderUnavailable, Refused, Vector
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import Lease
@@ -50,7 +49,7 @@ MOST_COUNTED = 10_000
 RETRIED = 100  # refused texts tried again in one batch
 REMOVED = 5_000  # vectors of a former model deleted in one transaction
 Key = tuple[int, UUID]  # tenant and id of a record
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class TextRefused(StratagraphError):

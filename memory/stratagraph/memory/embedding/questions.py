@@ -13,10 +13,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import structlog
-
 from stratagraph.memory.embedding.embedder import MAX_CHARACTERS, Embedder, EmbedderUnavailable
 from stratagraph.memory.secrets.masking import masked_text
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.analysis.languages import is_function_word, language_of
 from stratagraph.store.model.errors import StoreUnavailable, error_kind
 from stratagraph.store.postgres.database import Database
@@ -30,7 +29,7 @@ FAILURES = 3  # in a row, after which the embedder is not asked for FIRST_PAUSE_
 FIRST_PAUSE_S = 2.0  # doubles with each further failure, up to LONGEST_PAUSE_S
 LONGEST_PAUSE_S = 60.0
 MODEL_FRESH_S = 2.0  # for which the model that answers is remembered
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 PLAIN = 1.5  # weight of the form without names in the mean, beside 1 of the question as it is
 CAPITALS = "german"  # in which every noun is written as names are
 _WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?(?:['’]\w+)?")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal, TypeVar
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.engines.mirror import MirrorEngine
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
@@ -26,7 +25,7 @@ DEADLINE_S = 2.0  # seconds for all reads of one question in the mirror
 SEQUENCE_WITHIN_S = 0.2  # seconds that a question waits for the mirror to reach the sequence it asks for
 SEQUENCE_STEP_S = 0.02  # seconds between two looks
 _NO_RECORD, _ANY_TIME = UUID(int=0), datetime(1970, 1, 1, tzinfo=UTC)
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 T = TypeVar("T")
 REST_S = 5.0  # seconds for which a mirror that failed is not asked
 
@@ -134,13 +133,13 @@ class Engines:
         *,
         in_mirror: Callable[[MirrorEngine, Freshness, AnsweredBy], Awaitable[T]],
         in_sql: Callable[[AnsweredBy], Awaitable[T]],
-        at_least: str | None = None,
+        at_least: Sequence[str] = (),
         past: bool = False,
         expands: bool = True,
     ) -> T:
         """Return the answer of the mirror where it is preferred and can answer, otherwise that of SQL.
 
-        `at_least` is a transaction id that the answer must reflect. For `past` and `expands` see `choose`.
+        `at_least` are ids of transactions that the answer must reflect. For `past` and `expands` see `choose`.
         `in_mirror` raises MirrorUnavailable where the mirror fails, which opens the breaker, MirrorBehind where
         Postgres does not confirm what it found, and TooManyRelations where the mirror would have to read too much. Each
         answer states the AnsweredBy that it is called with.
@@ -158,10 +157,10 @@ class Engines:
         )
         if self._mirror is None or freshness is None or by.engine == "sql":
             return await in_sql(by)
-        if at_least is not None and not await self._has_reached(at_least):
+        if at_least and not await self._has_reached(at_least):
             fallback = "the mirror has not reached the asked sequence yet"
         else:
-            if at_least is not None:  # so that a mirror that is put back to an old copy now is not asked
+            if at_least:  # so that a mirror that is put back to an old copy now is not asked
                 freshness = await self._freshness_for(caller, cached=False) or freshness
             try:
                 return await in_mirror(self._mirror, freshness, by)
@@ -190,14 +189,15 @@ class Engines:
             return None
         return await self._freshness.if_available(caller.tenant.id, cached=cached)
 
-    async def _has_reached(self, transaction: str) -> bool:
+    async def _has_reached(self, transactions: Sequence[str]) -> bool:
         if self._feed is None:
             return False
         until = time.monotonic() + SEQUENCE_WITHIN_S
-        while not await self._feed.seen(transaction):
-            if time.monotonic() >= until:
-                return False
-            await asyncio.sleep(SEQUENCE_STEP_S)
+        for transaction in transactions:
+            while not await self._feed.seen(transaction):
+                if time.monotonic() >= until:
+                    return False
+                await asyncio.sleep(SEQUENCE_STEP_S)
         return True
 
     def _failed(self, reason: str) -> None:

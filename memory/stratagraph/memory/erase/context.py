@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import structlog
-
 from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
@@ -15,7 +14,7 @@ from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.postgres.database import Database
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,7 @@ class Explore:
         if as_of is not None:
             await settle(self._database, caller.tenant.id, as_of)
         async with self._database.reading(caller.bounds) as connection:
-            at_least = None
+            at_least: tuple[str, ...] = ()
             if at_least_sequence is not None:
                 at_least = await self._sequences.parse(
                     connection, caller.tenant, at_least_sequence, path=["atLeastSequence"]

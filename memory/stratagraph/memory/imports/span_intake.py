@@ -18,7 +18,6 @@ from threading import Event
 from typing import TypeVar
 
 import orjson
-import structlog
 
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.imports.conversation import Conversation
@@ -31,6 +30,7 @@ from stratagraph.memory.imports.span_json import span_from_json, span_to_json
 from stratagraph.memory.imports.trace_captures import check_texts
 from stratagraph.memory.imports.traces import TraceImport
 from stratagraph.memory.records.artifacts import Artifacts
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
@@ -64,7 +64,7 @@ MAX_LOGGED = 5  # traces of a conversation that a line of the log names
 SOURCE = "otlp"
 _LATEST = datetime.max.replace(tzinfo=UTC)
 T = TypeVar("T")
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,15 +11,14 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.requests.retrying import is_outage
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.learning.runs import StoredRun
 from stratagraph.store.model.errors import error_kind
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 Work = Callable[[LearningBatch], Awaitable[StageReport]]
 
 

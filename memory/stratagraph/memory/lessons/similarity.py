@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.embedding.embedder import Embedder, Refused, Vector
 from stratagraph.memory.embedding.filling import text_of
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import error_kind
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import Database
@@ -19,7 +18,7 @@ SAME = 0.15  # cosine distance below which two lessons say the same
 RELATED = 0.45  # cosine distance up to which a lesson is about a question
 PATIENCE_S = 2.0  # seconds for which a lesson waits for the embedder; then only an equal task is the same
 UNEMBEDDED = 32  # lessons without a vector yet, the newest, that are compared by vectors made for the purpose
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class LessonSimilarity:

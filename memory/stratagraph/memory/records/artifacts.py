@@ -16,7 +16,6 @@ from collections.abc import AsyncIterable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-import structlog
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -32,6 +31,7 @@ from stratagraph.store.artifacts.removals import (
     postpone_removals,
 )
 from stratagraph.store.artifacts.uploads import attach_object, register_object
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.vault import Sealed
@@ -55,7 +55,7 @@ RETRY_AFTER = timedelta(hours=1)  # delay before another attempt to remove an ob
 _KEY_BYTES, _NONCE_BYTES, _OVERHEAD = 32, 12, 28  # of AES-256-GCM; the nonce and the tag are stored with the bytes
 _TOKEN = r"[A-Za-z0-9!#$&^_.+-]{1,127}"
 _MEDIA_TYPE = re.compile(rf'{_TOKEN}/{_TOKEN}(?:\s*;\s*{_TOKEN}=(?:{_TOKEN}|"[^"\\\x00-\x1f\x7f-\uffff]{{0,127}}"))*\Z')
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from stratagraph.store.model.payloads import PAYLOADS, invalid
 from stratagraph.store.model.payloads.base import Instant, Name, Part, not_blank, visible_text
 from stratagraph.store.model.payloads.entity import Alias, Identifier
 from stratagraph.store.model.payloads.episodic import EpisodicPayload, TimelineEvent
-from stratagraph.store.model.payloads.semantic import SemanticPayload, Validity
+from stratagraph.store.model.payloads.semantic import NOTES, SemanticPayload, Validity
 from stratagraph.store.model.payloads.working import WorkingUpdate
 from stratagraph.store.model.visible_text import is_blank
 
@@ -112,6 +112,15 @@ class ObservationContent(SemanticPayload):
     )
     object_type: Name | None = Field(
         default=None, description="Type of the entity that the object names, such as Person."
+    )
+
+
+class NoteContent(Part):
+    """A fact that is a text: what is to be remembered about somebody or something."""
+
+    text: Text = Field(alias="object", description="What to remember, as a sentence that can be read alone.")
+    about: Name = Field(
+        default=NOTES, alias="subject", description=f"Name of whom or what it is about. Default: {NOTES}."
     )
 
 

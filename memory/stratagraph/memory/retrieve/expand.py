@@ -80,13 +80,13 @@ async def confirmed_walk(
     reader: Reader | PastReader,
     walk: Walk,
     *,
-    at_least: str | None = None,
+    at_least: Sequence[str] = (),
     past: bool = False,
 ) -> ConfirmedWalk:
     """Expand the roots with the chosen engine, and return what it found as Postgres has it for the caller.
 
-    `at_least` is a transaction id that the answer must reflect. `past` is whether the walk is as of a past instant; the
-    mirror has only the present, so SQL answers then.
+    `at_least` are ids of transactions that the answer must reflect. `past` is whether the walk is as of a past instant;
+    the mirror has only the present, so SQL answers then.
     """
 
     async def types_of(ids: Collection[UUID]) -> dict[UUID, MemoryType]:

@@ -175,7 +175,7 @@ class Retrieve:
             await settle(self._database, caller.tenant.id, past)
         embedded = await self._embedded(request)
         async with self._database.reading(caller.bounds) as connection:
-            at_least = None
+            at_least: tuple[str, ...] = ()
             if request.at_least_sequence is not None:
                 at_least = await self._sequences.parse(
                     connection, caller.tenant, request.at_least_sequence, path=["atLeastSequence"]

@@ -14,7 +14,6 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-import structlog
 
 from stratagraph.memory.capture.found_names import SearchedText, guessed_names
 from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
@@ -23,6 +22,7 @@ from stratagraph.memory.propagation.queue import everything_of
 from stratagraph.memory.requests.retrying import StaleRead
 from stratagraph.memory.revise.rekeyed_facts import MAX_REKEYED, rekey_facts
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.jobs.isolation import process_or_set_aside
 from stratagraph.store.keys.directory import Directory
@@ -57,7 +57,7 @@ ACTOR = "linking"
 RATIONALE = "an entity of this name is known now"
 MAX_NAMES = 32  # names of one entity that are looked for
 MAX_RECORDS = 1_000  # records of one scope and sensitivity read for one name, the newest
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 _AT_ONCE = 500  # records whose names are read by one statement, or a few more
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from stratagraph.service.local_socket import send
+from stratagraph.service.data_dir import embedded_data_dir
+from stratagraph.service.local_socket import CODES, SCHEME, send
 from stratagraph.store.model.errors import StratagraphError
 
 if TYPE_CHECKING:
     from stratagraph.service.runtime import Runtime
 
-DATA_DIR = "STRATAGRAPH_DATA_DIR"
 DOCUMENTS = Path(__file__).with_name("documents.graphql")
 _DEFINITION = re.compile(r"^(?:query|mutation|fragment) (\w+)", re.MULTILINE)
 _SPREAD = re.compile(r"\.\.\.(\w+)")
@@ -55,20 +55,20 @@ def refusals_in(response: Mapping[str, Any]) -> list[Refused]:
 
 
 def respond_to(text: str, variables: Mapping[str, Any], *, tenant: str, operation: str | None = None) -> dict[str, Any]:
-    """Return the response to the document `text`, as `LocalApi.answer` does.
+    """Return the response to the document `text`, as `local_socket.send` does.
 
     It is that of the service on the data directory, if one runs: importing and opening what executes a document takes
     longer than most executions. The service answers with its own settings. Raises Misconfigured where the
     directory has no store, which only a mutation makes.
     """
-    request: dict[str, Any] = {"query": text, "variables": variables, "operationName": operation, "tenant": tenant}
-    data_dir = _embedded_data_dir()
-    response = send(data_dir, request) if data_dir is not None else None
+    request: dict[str, Any] = {"query": text, "variables": variables, "operationName": operation}
+    data_dir = embedded_data_dir()
+    response = send(data_dir, request, tenant=tenant) if data_dir is not None else None
     if response is not None:
         return response
     from stratagraph.service.cli.output import with_runtime
 
-    return with_runtime(lambda runtime: _executed(runtime, request), makes_store=_has_mutation(text))
+    return with_runtime(lambda runtime: _executed(runtime, request, tenant), makes_store=_has_mutation(text))
 
 
 def _has_mutation(text: str) -> bool:
@@ -80,10 +80,16 @@ def _has_mutation(text: str) -> bool:
     return False
 
 
-async def _executed(runtime: Runtime, request: Mapping[str, Any]) -> dict[str, Any]:
-    from stratagraph.service.local_server import LocalApi
+async def _executed(runtime: Runtime, request: Mapping[str, Any], tenant: str) -> dict[str, Any]:
+    """Execute a request in this process, by the application that the service would have."""
+    import httpx
 
-    return await LocalApi(runtime).answer(request)
+    from stratagraph.service.in_process import InProcess
+    from stratagraph.service.local_application import local_application
+
+    async with httpx.AsyncClient(transport=InProcess(local_application(runtime)), base_url="http://localhost") as http:
+        given = await http.post("/graphql", json=request, headers={"Authorization": f"{SCHEME} {quote(tenant)}"})
+    return {"answer": given.json(), "codes": [code for code in given.headers[CODES].split(",") if code]}
 
 
 def document(name: str) -> str:
@@ -96,14 +102,3 @@ def document(name: str) -> str:
     for one in needed:  # grows by what each of them spreads
         needed += [spread for spread in dict.fromkeys(_SPREAD.findall(definitions[one])) if spread not in needed]
     return "".join(definitions[one] for one in needed)
-
-
-def _embedded_data_dir() -> Path | None:
-    """Return the data directory; None where the settings name a database of one's own."""
-    if all(name == DATA_DIR for name in os.environ if name.startswith("STRATAGRAPH_")):
-        return Path(os.environ.get(DATA_DIR, ".stratagraph")).expanduser().absolute()
-    # Other settings are rare beside an embedded service, and must be checked: a misspelt one is refused.
-    from stratagraph.service.settings import Settings
-
-    settings = Settings.load()
-    return settings.data_dir if settings.database_url is None else None

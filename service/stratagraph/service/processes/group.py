@@ -16,20 +16,19 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import FrameType
 
-import structlog
-
 from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.http_server import GRACE_S
 from stratagraph.service.listening import Listeners
 from stratagraph.service.processes.board import BEAT_S, STABLE_S, Board, Member, ProcessState
 from stratagraph.service.settings import Part
+from stratagraph.store.event_log import get_logger
 
 FIRST_PAUSE_S = 0.5  # before the second start in a row; doubles with each further one. The first is at once.
 LONGEST_PAUSE_S = 30.0
 HANG_S = 15.0  # without a heartbeat, after which a process is killed and replaced
 STOP_S = GRACE_S + 10.0  # after which a process that does not stop is killed
 _FORK = multiprocessing.get_context("fork")
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 Work = Callable[[Member, tuple[Part, ...], Callable[[str | None], None]], None]

@@ -10,7 +10,7 @@ import base64
 import binascii
 import hmac
 
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,6 +23,8 @@ from stratagraph.store.postgres.database import transaction_id
 _ID_BYTES = 8
 _REST = bytes(8)  # of the block; a token of another tenant or incarnation decrypts to something else
 _LENGTH = 22  # characters of a token: 16 bytes in base64 without padding
+_SEPARATOR = "."  # of the tokens of several writes
+_MOST = 32  # tokens at a time
 
 
 class Sequences:
@@ -41,31 +43,48 @@ class Sequences:
         block = encryptor.update(int(xid).to_bytes(_ID_BYTES, "big") + _REST)
         return base64.urlsafe_b64encode(block).decode().rstrip("=")
 
-    async def parse(self, connection: AsyncConnection, tenant: Tenant, token: str, *, path: list[str]) -> str:
-        """Return the transaction id in a sequence token.
+    async def parse(
+        self, connection: AsyncConnection, tenant: Tenant, given: str, *, path: list[str]
+    ) -> tuple[str, ...]:
+        """Return the transaction ids in one or several sequence tokens, joined by points.
+
+        Several are needed after writes that ran at the same time: neither of two such transactions was over before
+        the other one began, so a snapshot may have either without the other.
 
         Raises InvalidInput, naming `path`, for a token that is malformed, of another tenant, database or incarnation,
-        or not yet issued.
+        or not yet issued, and for more than 32.
         """
+        tokens = given.split(_SEPARATOR)
+        if len(tokens) > _MOST:
+            raise InvalidInput(
+                f"{path[0]}: {len(tokens)} sequence tokens were given, and at most {_MOST} can be: leave out those of"
+                " writes that had ended before others of them began",
+                path=path,
+            )
+        decryptor = (await self._cipher(connection, tenant)).decryptor()
+        xids = [self._xid(decryptor, token, path) for token in tokens]
+        newest = max(xids)
+        known = await connection.execute(
+            text("SELECT CAST(:xid AS xid8) < pg_snapshot_xmax(pg_current_snapshot())"), {"xid": str(newest)}
+        )
+        if not known.scalar_one():
+            raise InvalidInput(
+                f"{path[0]}: the token {shown(tokens[xids.index(newest)])} has not been issued yet; leave it out",
+                path=path,
+            )
+        return tuple(map(str, xids))
+
+    def _xid(self, decryptor: CipherContext, token: str, path: list[str]) -> int:
         block = _decoded(token)
         if block is not None:
-            block = (await self._cipher(connection, tenant)).decryptor().update(block)
+            block = decryptor.update(block)
         if block is None or not block.endswith(_REST):
             raise InvalidInput(
                 f"{path[0]}: {shown(token)} is not a sequence token of this database: pass the `receipt.sequence` of a"
                 " write unchanged, and leave out one that another tenant received or that dates from before a restore",
                 path=path,
             )
-        xid = str(int.from_bytes(block[:_ID_BYTES], "big"))
-        known = await connection.execute(
-            text("SELECT CAST(:xid AS xid8) < pg_snapshot_xmax(pg_current_snapshot())"), {"xid": xid}
-        )
-        if not known.scalar_one():
-            raise InvalidInput(
-                f"{path[0]}: the token {shown(token)} has not been issued yet; leave it out",
-                path=path,
-            )
-        return xid
+        return int.from_bytes(block[:_ID_BYTES], "big")
 
     async def _cipher(self, connection: AsyncConnection, tenant: Tenant) -> Cipher[modes.ECB]:
         if self._incarnation is None:

@@ -10,10 +10,10 @@ import asyncio
 import time
 from typing import Protocol
 
-import structlog
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
@@ -21,7 +21,7 @@ from stratagraph.store.postgres.queries import fetch, run
 SHARDS = 16  # parts of the log, by the last byte of an id, which is random in a UUIDv7
 BARRIER_S = 10.0  # how long a snapshot waits for two-phase commits
 _PAUSE_S = 0.01
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Barrier(Protocol):

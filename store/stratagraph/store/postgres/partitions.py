@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-import structlog
 from sqlalchemy import text
 
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import StatementFailed, StoreUnavailable
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch
@@ -21,7 +21,7 @@ DAYS_AHEAD = 7
 KEPT = timedelta(days=7)  # how long a consumer may stay away before its cursors are deleted, if it can read all again
 LOCK_TIMEOUT_MS = 1_000
 _DAY = re.compile(r"sync_log_(\d{8})$")
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 async def make_days(database: Database, today: date) -> int:

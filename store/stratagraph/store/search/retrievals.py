@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from uuid import UUID
 
-import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.errors import StoreUnavailable, TenantErased, error_kind
 from stratagraph.store.postgres.bulk import array_literal
@@ -25,7 +25,7 @@ RETRY_S = 1.0  # seconds to the next attempt, while the database does not take e
 MOST_WAITING = 10_000  # entries; beyond these the oldest are dropped
 BATCH = 500  # entries in one transaction
 CLOSE_WITHIN_S = 5.0  # seconds for the last write
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-import structlog
-
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import StoreUnavailable, error_kind
 from stratagraph.store.postgres.database import Connection, Database, Role
 from stratagraph.store.postgres.queries import fetch, run
@@ -26,7 +25,7 @@ JOB = "count-words"
 BATCH = 1_000  # changes in one transaction: about 20,000 terms
 BATCHES = 50  # transactions for each tenant in one call
 MERGES = 20  # segments of one tenant that are written again in one call
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

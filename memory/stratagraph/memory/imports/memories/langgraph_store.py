@@ -20,6 +20,7 @@ from stratagraph.memory.imports.memories.form import Named, RefusedMemory, State
 from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Row, Rows, each, first_fitting
 from stratagraph.memory.imports.memories.values import scalar_tags
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.semantic import NOTE
 
 _SYSTEM = "langgraph"
 _TEXTS = ("memory", "text", "content", "data", "fact", "value")  # fields of a value that may say all of it
@@ -149,7 +150,7 @@ def _content(fields: Fields, value: Mapping[str, Any], told: _Told, tags: Sequen
     if said:
         text = fields.required_text(said[0])
         rest = {name: one for name, one in value.items() if name != said[0]}
-        yield told.statement("", "memory", text, [*tags, *scalar_tags(fields, rest)])
+        yield told.statement("", NOTE, text, [*tags, *scalar_tags(fields, rest)])
         return
     for name, one in value.items():
         if one in (None, "", [], {}) or not name.strip():

@@ -11,6 +11,7 @@ from stratagraph.memory.imports.fields import Fields, Reading
 from stratagraph.memory.imports.formats.format import Difference, first_difference
 from stratagraph.memory.imports.memories.form import Happening, Named, RefusedMemory, Statement, Thing
 from stratagraph.memory.imports.memories.format import Found, MemoryFormat, Rows, each
+from stratagraph.store.model.payloads.semantic import NOTE
 
 _SYSTEM = "letta"
 _PASSAGES = ("archival_memory", "passages", "archival_passages")
@@ -124,7 +125,7 @@ def _passage(fields: Fields, agent: Named) -> Iterable[Found]:
     yield Statement(
         id=f"passage:{agent.name}:{id_}",
         subject=agent,
-        predicate="memory",
+        predicate=NOTE,
         value=text,
         at=fields.time("created_at"),
         tags=tags,

@@ -10,6 +10,7 @@ from stratagraph.memory.imports.fields import Fields
 from stratagraph.memory.imports.memories.form import Named, Statement
 from stratagraph.memory.imports.memories.owners import OWNERS
 from stratagraph.memory.imports.memories.values import scalar_tags, time_of
+from stratagraph.store.model.payloads.semantic import NOTE
 
 SYSTEM = "mem0"
 _OWNERS = (("user", "Person"), ("agent", "Agent"), ("run", "Session"))  # the first that a memory has is its subject
@@ -65,7 +66,7 @@ def statement_of(
     return Statement(
         id=f"memory:{id_}",
         subject=subject,
-        predicate="memory",
+        predicate=NOTE,
         value=text,
         about=tuple(others),
         at=at,

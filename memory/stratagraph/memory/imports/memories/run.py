@@ -48,6 +48,7 @@ from stratagraph.memory.transfer.restoring import RecordImport
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.semantic import NOTE
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 
@@ -433,7 +434,7 @@ class _Run:
 
 def _named_statement(id_: str) -> Statement:
     """Return a statement that has only an id, by which the stored one is looked up."""
-    return Statement(id=id_, subject=Named(name=id_), predicate="memory", value="")
+    return Statement(id=id_, subject=Named(name=id_), predicate=NOTE, value="")
 
 
 def _bounded_slot(memory: Remembered) -> tuple[str, str] | None:

@@ -11,8 +11,6 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.learning.duplicates.finding import Search
 from stratagraph.memory.learning.duplicates.following import Following
@@ -20,6 +18,7 @@ from stratagraph.memory.learning.duplicates.merging import RATIONALE, Compared, 
 from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter, Queued
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.requests.retrying import is_outage
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.jobs.set_aside import set_aside
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.duplicates import (
@@ -40,7 +39,7 @@ from stratagraph.store.records.reading import Reader
 JOB = "consolidate"  # which sets aside what cannot be compared
 CLAIMED = 300  # queued records compared at once
 MOST_FAILED = 10  # records of one group that are set aside in one run
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Duplicates:

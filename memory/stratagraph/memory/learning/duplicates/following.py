@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import structlog
-
 from stratagraph.memory.learning.duplicates.name_keys import keys_of
 from stratagraph.memory.learning.follow_ups import Queued
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import Lease
@@ -31,7 +30,7 @@ from stratagraph.store.postgres.database import Database, Role
 
 CONSUMER = "duplicates"  # of the change feed
 PAGE = 2_000  # changes of the feed, existing records, or entities whose keys are noted, in one transaction
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Following:

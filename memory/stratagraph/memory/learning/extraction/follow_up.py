@@ -9,18 +9,17 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.learning.extraction.extractor import ExtractorUnavailable
 from stratagraph.memory.learning.extraction.limits import Budget, Limits
 from stratagraph.memory.learning.extraction.queueing import NAME, SUMMARY
 from stratagraph.memory.learning.extraction.reader import Reading, TextReader
 from stratagraph.memory.learning.follow_ups import FollowedUp, GroupWriter
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.learning.runs import StoredRun, spent_by, spent_soon
 from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.postgres.database import Database, Role
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Extraction:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import structlog
-
 from stratagraph.memory.learning.drafting import LearnedRecord
 from stratagraph.memory.learning.extraction.annotating import annotate
 from stratagraph.memory.learning.extraction.answers import ExtractedFact, Read
@@ -27,6 +25,7 @@ from stratagraph.memory.learning.reading import said_in
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.requests.retrying import StaleRead, is_outage
 from stratagraph.store.erasure.pruning import schedule_learned
+from stratagraph.store.event_log import get_logger
 from stratagraph.store.jobs.set_aside import FIRST_PAUSE_S as ASIDE_S
 from stratagraph.store.jobs.set_aside import clear_set_aside, set_aside
 from stratagraph.store.keys.directory import Directory
@@ -55,7 +54,7 @@ JOB = "interpret-captures"  # which sets aside what cannot be read
 CONFIDENCE = 0.5  # of an extracted fact, below that of an observation
 MAX_ATTEMPTS = 5  # at one text, by processes that died over it; then it is set aside
 MAX_PREDICATES = 100  # that are named to the model
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class TooManyAttempts(StratagraphError):

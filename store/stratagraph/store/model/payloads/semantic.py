@@ -10,6 +10,9 @@ from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.payloads.base import Instant, Name, Part, Payload
 from stratagraph.store.model.predicates import fact_predicate
 
+NOTE = "memory"  # predicate of a fact that is a text: what is to be remembered about its subject
+NOTES = "notes"  # subject of a note of which is not said whom or what it is about
+
 
 class Validity(Part):
     mode: Literal["global", "conditional", "timeboxed"] = Field(

@@ -1,0 +1,1 @@
+"""The sync client, made of `_async` by `make clients`."""

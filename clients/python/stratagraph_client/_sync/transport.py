@@ -1,0 +1,156 @@
+"""One operation over HTTP: credential, deadline, retries, errors, and the sequences of the client's own writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from stratagraph_client._sync.streams import Stream
+from stratagraph_client.answers import AnswerBody, connection_error, data_of
+from stratagraph_client.carried import Carried, sequences_in
+from stratagraph_client.errors import AnswerLost, InvalidInput, RateLimited, StratagraphError
+from stratagraph_client.operations.documents import OPERATIONS
+from stratagraph_client.requests import add_keys, add_sequence, document_of, may_repeat, trace_of, variables_of
+from stratagraph_client.timing import Home, Timing
+
+
+class Transport:
+    """Sends operations to one service. The generated operations are its subclass.
+
+    `timeout_s` bounds each operation with its retries. `after` is a sequence that reads must reflect.
+    """
+
+    def __init__(
+        self,
+        http: httpx.Client,
+        *,
+        endpoint: str = "/graphql",
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 30.0,
+        trace: Callable[[], str | None] | None = None,
+        after: str | None = None,
+        owns_http: bool = True,
+    ) -> None:
+        self.timing = Timing()
+        self.carried = Carried(after)
+        self.timeout_s = timeout_s
+        self._http = http
+        self._owns_http = owns_http
+        self._endpoint = endpoint
+        self._headers = {"content-type": "application/json", "accept": "application/json", **(headers or {})}
+        self._trace = trace
+        self._home = Home()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections, unless the caller brought the HTTP client."""
+        if self._owns_http:
+            self._http.close()
+
+    def execute(self, name: str, variables: Mapping[str, object], timeout_s: float | None = None) -> dict[str, Any]:
+        """Send an operation, again where that may succeed and does no harm, and return its data.
+
+        Raises StratagraphError. A mutation without an idempotency key is sent again only where it has not been carried
+        out; where that is not known, AnswerLost is raised.
+        """
+        self._home.check()
+        operation = OPERATIONS[name]
+        given = variables_of(variables)
+        add_keys(given, operation)
+        carried = add_sequence(given, operation, self.carried.sequence)
+        repeatable = may_repeat(name, operation)
+        begun = self.carried.begin() if operation.kind == "mutation" else 0
+        content = _body(name, given)
+        ends_at = self.timing.clock() + (self.timeout_s if timeout_s is None else timeout_s)
+        attempt = 0
+        while True:
+            try:
+                data = self._send(content, ends_at)
+                break
+            except InvalidInput as error:
+                if not (carried and error.path == ["atLeastSequence"] and self.carried.own):
+                    raise
+                self.carried.forget()  # the database was restored from a backup, and does not know these writes
+                carried = False
+                del (given if operation.sequence == "variable" else given["input"])["atLeastSequence"]
+                content = _body(name, given)
+                continue
+            except StratagraphError as error:
+                failed = error
+            untouched = isinstance(failed, RateLimited) or isinstance(failed.__cause__, httpx.ConnectError)
+            if not repeatable and failed.retryable and not untouched:
+                raise AnswerLost(
+                    f"{failed.message} The operation may have been carried out, and has no idempotency key: read what"
+                    " is stored before you repeat it.",
+                    code=failed.code,
+                ) from failed
+            wait_s = max(failed.retry_after or 0.0, self.timing.pause_s(attempt))
+            if not failed.retryable or self.timing.clock() + wait_s >= ends_at:
+                raise failed
+            attempt += 1
+            self.timing.sleep(wait_s)
+        if operation.kind == "mutation":
+            for token, replayed in sequences_in(data):
+                self.carried.end(begun, token, replayed=replayed)
+        return data
+
+    def stream(self, name: str, variables: Mapping[str, object]) -> Stream:
+        """Return the events of a subscription that takes a position as `after`, to be closed by the caller."""
+        self._home.check()
+        given = variables_of(variables)
+        body = {"query": document_of(name), "operationName": name, "variables": given}
+        headers = {**self._headers, "accept": "text/event-stream"}
+        return Stream(
+            self._http,
+            self._endpoint,
+            headers,
+            body,
+            self.timing,
+            self.timeout_s,
+            position=given.get("after"),
+            present=self.position,
+        )
+
+    def position(self) -> str:
+        """Return the present position in the log of changes. Raises StratagraphError."""
+        position: str = (self.execute("Changes", {"first": 1}))["changes"]["pageInfo"]["endCursor"]
+        return position
+
+    def _send(self, content: bytes, ends_at: float) -> dict[str, Any]:
+        """Send a request once, and return the data of its answer."""
+        left_s = ends_at - self.timing.clock()
+        parent = trace_of(self._trace)
+        headers = self._headers if parent is None else {**self._headers, "traceparent": parent}
+        try:
+            request = self._http.build_request(
+                "POST", self._endpoint, content=content, headers=headers, timeout=max(left_s, 0.001)
+            )
+            response = self._http.send(request, stream=True)
+            try:
+                parts = []
+                for part in response.iter_bytes():
+                    if self.timing.clock() > ends_at:
+                        raise httpx.ReadTimeout("the answer took longer than the deadline", request=request)
+                    parts.append(part)
+            finally:
+                response.close()
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise connection_error(error) from error
+        return data_of(AnswerBody(response.status_code, response.headers.get("retry-after"), b"".join(parts)))
+
+
+def _body(name: str, variables: Mapping[str, object]) -> bytes:
+    """Return the body of a request."""
+    body = {"query": document_of(name), "operationName": name, "variables": variables}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

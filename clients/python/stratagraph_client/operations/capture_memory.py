@@ -1,0 +1,6 @@
+from .base_model import BaseModel
+from .fragments import CapturedFields
+
+
+class CaptureMemoryData(BaseModel):
+    captureMemory: "CapturedFields"

@@ -1,0 +1,6 @@
+from .base_model import BaseModel
+from .fragments import ChangeFields
+
+
+class ChangedData(BaseModel):
+    changed: "ChangeFields"

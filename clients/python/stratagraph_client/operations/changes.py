@@ -1,0 +1,16 @@
+from .base_model import BaseModel
+from .fragments import ChangeFields
+
+
+class ChangesData(BaseModel):
+    changes: "ChangesResult"
+
+
+class ChangesResult(BaseModel):
+    nodes: list["ChangeFields"]
+    pageInfo: "ChangesPageInfo"
+
+
+class ChangesPageInfo(BaseModel):
+    hasNextPage: bool
+    endCursor: str | None

@@ -1,0 +1,9 @@
+from .base_model import BaseModel
+
+
+class CreditLessonsData(BaseModel):
+    creditLessons: "CreditLessonsResult"
+
+
+class CreditLessonsResult(BaseModel):
+    lessonIds: list[str]

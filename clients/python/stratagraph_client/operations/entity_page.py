@@ -1,0 +1,16 @@
+from .base_model import BaseModel
+from .fragments import RecordFields
+
+
+class EntityPageData(BaseModel):
+    entityPage: "EntityPageResult"
+
+
+class EntityPageResult(BaseModel):
+    nodes: list["RecordFields"]
+    pageInfo: "EntityPagePageInfo"
+
+
+class EntityPagePageInfo(BaseModel):
+    hasNextPage: bool
+    endCursor: str | None

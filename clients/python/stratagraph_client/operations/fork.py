@@ -1,0 +1,6 @@
+from .base_model import BaseModel
+from .fragments import RevisedFields
+
+
+class ForkData(BaseModel):
+    fork: "RevisedFields"

@@ -1,0 +1,9 @@
+from .base_model import BaseModel
+
+
+class LearnAgainData(BaseModel):
+    learnAgain: "LearnAgainResult"
+
+
+class LearnAgainResult(BaseModel):
+    episodes: int

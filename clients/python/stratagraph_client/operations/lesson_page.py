@@ -1,0 +1,16 @@
+from .base_model import BaseModel
+from .fragments import RecordFields
+
+
+class LessonPageData(BaseModel):
+    lessonPage: "LessonPageResult"
+
+
+class LessonPageResult(BaseModel):
+    nodes: list["RecordFields"]
+    pageInfo: "LessonPagePageInfo"
+
+
+class LessonPagePageInfo(BaseModel):
+    hasNextPage: bool
+    endCursor: str | None

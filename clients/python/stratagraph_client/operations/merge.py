@@ -1,0 +1,6 @@
+from .base_model import BaseModel
+from .fragments import RevisedFields
+
+
+class MergeData(BaseModel):
+    merge: "RevisedFields"

@@ -1,0 +1,22 @@
+from typing import Optional
+
+from .base_model import BaseModel
+from .fragments import RelationFields
+
+
+class RelationPageData(BaseModel):
+    record: Optional["RelationPageResult"]
+
+
+class RelationPageResult(BaseModel):
+    relationPage: Optional["RelationPageRelationPage"]
+
+
+class RelationPageRelationPage(BaseModel):
+    nodes: list["RelationFields"]
+    pageInfo: "RelationPageRelationPagePageInfo"
+
+
+class RelationPageRelationPagePageInfo(BaseModel):
+    hasNextPage: bool
+    endCursor: str | None

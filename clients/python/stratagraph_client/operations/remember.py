@@ -1,0 +1,6 @@
+from .base_model import BaseModel
+from .fragments import CapturedFields
+
+
+class RememberData(BaseModel):
+    remember: "CapturedFields"

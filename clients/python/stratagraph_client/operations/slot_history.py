@@ -1,0 +1,6 @@
+from .base_model import BaseModel
+from .fragments import RecordFields
+
+
+class SlotHistoryData(BaseModel):
+    slotHistory: list["RecordFields"]

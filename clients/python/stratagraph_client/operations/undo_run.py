@@ -1,0 +1,20 @@
+from .base_model import BaseModel
+from .enums import KeptReason
+from .fragments import RecordFields, RunFields
+
+
+class UndoRunData(BaseModel):
+    undoRun: "UndoRunResult"
+
+
+class UndoRunResult(BaseModel):
+    run: "RunFields"
+    undone: int
+    kept: list["UndoRunKept"]
+    keptTotal: int
+    complete: bool
+
+
+class UndoRunKept(BaseModel):
+    record: "RecordFields"
+    reason: KeptReason

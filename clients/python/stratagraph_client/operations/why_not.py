@@ -1,0 +1,22 @@
+from .base_model import BaseModel
+from .enums import AbsenceReason
+from .fragments import RecordFields
+
+
+class WhyNotData(BaseModel):
+    whyNot: "WhyNotResult"
+
+
+class WhyNotResult(BaseModel):
+    record: "RecordFields"
+    returned: bool
+    reasons: list["WhyNotReasons"]
+    rank: int | None
+    score: float | None
+    candidates: int
+    matchedWords: list[str]
+
+
+class WhyNotReasons(BaseModel):
+    reason: AbsenceReason
+    message: str
