@@ -64,14 +64,9 @@ def memory(service: Service) -> Iterator[Memory]:
         yield opened
 
 
-STEPS = """query($id: String!) { thread(id: $id) {
-  turns(first: 50) { nodes { id payload } } episodes(first: 9) { nodes { payload } }
-} }"""
-
-
 def captured(memory: Memory, thread: str) -> list[Any]:
     """Return the steps of a thread as roles, texts, tools, arguments, results and failures, calls by their places."""
-    found = memory.operations.execute(STEPS, None, {"id": thread})["thread"]
+    found = memory.operations.execute("Thread", {"id": thread, "first": 50})["thread"]
     steps: list[Any] = []
     names: dict[str, int] = {}
     events = [node["payload"] for node in sorted(found["turns"]["nodes"], key=lambda node: str(node["id"]))]
@@ -91,7 +86,7 @@ def captured(memory: Memory, thread: str) -> list[Any]:
 
 
 def outcomes(memory: Memory, thread: str) -> list[tuple[Any, Any]]:
-    found = memory.operations.execute(STEPS, None, {"id": thread})["thread"]
+    found = memory.operations.execute("Thread", {"id": thread, "first": 50})["thread"]
     return [(one["payload"].get("outcome"), one["payload"].get("outcome_reason")) for one in found["episodes"]["nodes"]]
 
 

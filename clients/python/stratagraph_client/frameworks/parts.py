@@ -47,7 +47,7 @@ def result_of(content: Any) -> str:
 
 
 def file_name(part: Mapping[str, Any]) -> str | None:
-    """Return what a picture, sound or file of a message is called: by its name or its media type; None if it is none."""
+    """Return the name or the media type of a picture, sound or file of a message; None if it is none."""
     inner = next((part[name] for name in _INNER if part.get(name) is not None), None)
     if isinstance(inner, str):
         return _described(inner, None, None)
