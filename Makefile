@@ -10,6 +10,8 @@ MANY_EXAMPLES += tests/integration/learning/test_duplicates.py
 MANY_EXAMPLES += tests/integration/graph_sync/test_total_repair.py
 MANY_EXAMPLES += $(addprefix tests/integration/graph_sync/test_,conformance.py explore_conformance.py)
 MANY_EXAMPLES += tests/integration/memory/test_frozen_mirror.py
+# What the TypeScript client is built of
+TYPESCRIPT := $(wildcard clients/operations/*.graphql $(addprefix clients/typescript/,*.json *.mjs src/*.ts test/*.ts test/*.json))
 
 # Some images set it; each process that a test starts would then compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -66,9 +68,12 @@ clients/typescript/node_modules/.installed: clients/typescript/package-lock.json
 	  cd clients/typescript && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/.installed; \
 	else echo "The TypeScript client is left out: it needs Node.js 20 or newer."; fi
 
-clients: clients/python/.venv/.installed clients/typescript/node_modules/.installed  ## generate typed clients for Python, and for TypeScript where Node.js is
+clients/typescript/build/.built: clients/typescript/node_modules/.installed schema.graphql $(TYPESCRIPT)
+	@test ! -e clients/typescript/node_modules/.installed || { \
+	  npm run --silent --prefix clients/typescript build && npm run --silent --prefix clients/typescript build-tests && touch $@; }
+
+clients: clients/python/.venv/.installed clients/typescript/build/.built  ## build the clients: for Python, and for TypeScript where Node.js is
 	clients/python/.venv/bin/python clients/python/generate.py
-	@test ! -e clients/typescript/node_modules/.installed || npm run --silent --prefix clients/typescript generate
 
 bench: install  ## run all benchmarks; each prints one JSON document
 	@for b in benchmarks/bench_*.py; do $(BIN)/python $$b || exit 1; done

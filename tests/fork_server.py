@@ -1,5 +1,7 @@
 """The fork server: a process that has imported `stratagraph`, and forks a process for each command that a test runs.
 
+A command is one of `stratagraph`, or `-c` with the text of a Python program, as for the interpreter.
+
 Importing takes most of the time that starting a service takes. The forked processes are ordinary ones: tests can kill
 them, they have an exit status, and they share no state with the test.
 
@@ -20,10 +22,11 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-import stratagraph.service.serving
+import stratagraph.service.library.holding
+import stratagraph.service.library.opening
 from stratagraph.service import cli
 
-assert stratagraph.service.serving, "imported for the forked processes"
+assert stratagraph.service.library, "imported for the forked processes"
 
 
 def serve(requests: socket.socket) -> None:
@@ -71,7 +74,11 @@ def become(request: dict[str, object], out: int, err: int) -> None:
     set_constants(constants)
     code = 1
     try:
-        cli.main()
+        if arguments[0] == "-c":
+            sys.argv = arguments
+            exec(sys.argv.pop(1), {"__name__": "__main__"})
+        else:
+            cli.main()
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)

@@ -330,6 +330,7 @@ def _method_module(client: str, schema: GraphQLSchema, documents: DocumentNode) 
             "",
             *imports,
             "from stratagraph_client._async.transport import AsyncTransport",
+            "from stratagraph_client.answers import read",
             "",
             "",
             "class AsyncOperations(AsyncTransport):",
@@ -366,12 +367,12 @@ def _method(one: ast.AsyncFunctionDef, schema: GraphQLSchema, operations: dict[s
         lines += [
             f'        async with self.stream("{name}", {values}) as stream:',
             "            while (data := await stream.next()) is not None:",
-            f"                yield {read.group(1)}.model_validate(data){read.group(2)}",
+            f"                yield read({read.group(1)}, data){read.group(2)}",
         ]
     else:
         lines += [
             f'        data = await self.execute("{name}", {values}, timeout_s)',
-            f"        return {read.group(1)}.model_validate(data){read.group(2)}",
+            f"        return read({read.group(1)}, data){read.group(2)}",
         ]
     return "\n".join(lines) + "\n"
 

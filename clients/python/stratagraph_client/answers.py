@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from stratagraph_client.errors import (
     Forbidden,
@@ -20,6 +21,7 @@ from stratagraph_client.errors import (
 )
 from stratagraph_client.timing import seconds_of
 
+M = TypeVar("M", bound=BaseModel)
 TRY_LATER = (502, 503, 504)  # what proxies answer while the service is away
 _TOO_MANY = 429
 _REFUSALS: Mapping[int, tuple[type[StratagraphError], str]] = {
@@ -105,3 +107,16 @@ def refuse_stream(body: AnswerBody) -> NoReturn:
     """Raise the error that an answer has which is no stream of events."""
     data_of(body)
     raise Unavailable("The answer is no stream of events; check the url.", code="UNAVAILABLE", retryable=False)
+
+
+def read(model: type[M], data: Mapping[str, Any]) -> M:
+    """Return the data of an answer as a model. Raises StratagraphError, without the values, where it does not fit."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        places = [".".join(map(str, one["loc"])) for one in error.errors(include_input=False, include_url=False)]
+    raise StratagraphError(
+        f"The service answered in a form that this client does not know, at {', '.join(places[:3])}: install the client"
+        " of the service's version.",
+        code="INTERNAL",
+    )

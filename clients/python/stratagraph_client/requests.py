@@ -19,7 +19,7 @@ from stratagraph_client.operations.documents import FRAGMENTS, OPERATIONS
 
 URL = "http://127.0.0.1:8000"
 # Mutations without an idempotency key that are counted once, or set a state, however often they are sent.
-REPEATABLE = frozenset({"ReportOutcome", "ReportOutcomes", "SetPredicate"})
+REPEATABLE = frozenset({"CreditLessons", "ReportOutcome", "ReportOutcomes", "SetPredicate"})
 
 
 def endpoint_of(url: str | None) -> str:

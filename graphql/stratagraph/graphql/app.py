@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, suppress
 from importlib.resources import as_file, files
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,9 +18,9 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.http import GraphQLHTTPResponse, GraphQLRequestData
@@ -420,13 +420,16 @@ def build_app(
     telemetry: Telemetry | None = None,
     metrics: Route | None = None,
     web: WebOptions | None = None,
+    routes: Sequence[BaseRoute] = (),
+    lifespan: Lifespan[Starlette] | None = None,
 ) -> Starlette:
     """Return the ASGI application with its routes, limits and probes.
 
     `unready` and `health` are those of `probes`. With `loopback_only`, for single-user mode, requests must name a
     loopback host. Streams end when `stopping` is set. Without a `schema`, one is built. `telemetry` receives what is
     recorded of requests. `metrics` is the route of the metrics; None where this application must not show them. `web`
-    has the origins of pages that may call the API, by default none, and the persisted documents.
+    has the origins of pages that may call the API, by default none, and the persisted documents. `routes` are further
+    ones, and `lifespan` is entered while the application is served.
     """
     web = web or WebOptions()
     stopping = stopping or asyncio.Event()
@@ -438,10 +441,6 @@ def build_app(
         return RedirectResponse("/graphiql")
 
     static = files("stratagraph.graphql").joinpath("static")
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
 
     with as_file(static) as directory:
         page = directory / "graphiql" / "index.html"
@@ -460,6 +459,7 @@ def build_app(
                 Route("/graphiql", graphiql),
                 *probes(services.version, unready, health),
                 *([metrics] if metrics is not None else []),
+                *routes,
                 Route("/", home),
                 Mount("/static", StaticFiles(directory=directory)),
             ],

@@ -20,6 +20,7 @@ ROUTES = (
     "/artifacts",
     "/export",
     "/v1/traces",
+    "/mcp",
     "/graphiql",
     "/livez",
     "/readyz",

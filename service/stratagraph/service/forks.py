@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import stat
 from collections.abc import Iterator
 
 _DESCRIPTORS: set[int] = set()
@@ -47,9 +48,11 @@ def _sockets() -> set[int]:
     """Return the descriptors of sockets that are bound to one of the addresses."""
     found = set()
     for descriptor in map(int, os.listdir("/dev/fd")):
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as one:
-            if one.family == socket.AF_UNIX and one.getsockname() in _ADDRESSES:
-                found.add(descriptor)
+        with contextlib.suppress(OSError):  # that of the listing itself
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                with socket.socket(fileno=os.dup(descriptor)) as one:
+                    if one.family == socket.AF_UNIX and one.getsockname() in _ADDRESSES:
+                        found.add(descriptor)
     return found
 
 

@@ -35,6 +35,8 @@ from stratagraph.service.http_server import serve_http
 from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
 from stratagraph.service.local_application import local_application
 from stratagraph.service.logs import set_up_logs
+from stratagraph.service.mcp.endpoint import McpEndpoint
+from stratagraph.service.mcp.protected_resource import ProtectedResource
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.group import HANG_S, Group
 from stratagraph.service.processes.shares import check_connections, settings_of_worker
@@ -186,13 +188,24 @@ async def _run_opened(
                 app = application(runtime, telemetry, schema, web, stop.now)
                 clients = OpenConnections(limits, member, stop.is_asked)
                 telemetry.metrics.follow_connections(clients)
-                group.create_task(serve_http(app, listeners.api, clients, stop.now, ready), name="api")
+                group.create_task(_serve_api(app, listeners.api, clients, stop.now, ready), name="api")
             else:
                 ready()
             await stop.now.wait()
             _log.info("stopping")
             for task in tasks:
                 task.cancel()
+
+
+async def _serve_api(
+    app: Starlette,
+    listener: socket.socket,
+    clients: OpenConnections,
+    stop: asyncio.Event,
+    on_started: Callable[[], None],
+) -> None:
+    async with app.router.lifespan_context(app):  # until the last request has been answered
+        await serve_http(app, listener, clients, stop, on_started)
 
 
 def start_background(group: asyncio.TaskGroup, runtime: Runtime, parts: tuple[Part, ...]) -> list[asyncio.Task[None]]:
@@ -261,12 +274,23 @@ def application(
     """
     settings, schema = runtime.settings, schema or build_schema()
     has_metrics = settings.is_single_user and settings.metrics_port is None
+    web = web or web_options(settings, schema)
+    authentication = Authentication(
+        runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user
+    )
     admission = Admission(settings.fair_use, Budgets(RateBuckets(runtime.database, uuid4())))
+    mcp = McpEndpoint(
+        authentication,
+        admission,
+        ProtectedResource(settings.oidc_issuer, settings.oidc_audience),
+        origins=web.origins,
+        version=runtime.services().version,
+    )
     telemetry.metrics.follow(admission.heavy, admission.running, admission.transfers)
     telemetry.metrics.follow_changes(runtime.changes.following)
     return build_app(
         runtime.services(),
-        Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
+        authentication,
         runtime.artifacts,
         runtime.span_intake,
         admission,
@@ -278,7 +302,9 @@ def application(
         schema=schema,
         telemetry=telemetry,
         metrics=telemetry.metrics.route() if has_metrics else None,
-        web=web or web_options(settings, schema),
+        web=web,
+        routes=mcp.routes(),
+        lifespan=lambda _: mcp.running(),
     )
 
 

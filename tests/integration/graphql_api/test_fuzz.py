@@ -20,6 +20,7 @@ from fix_memory import until
 from fix_service import MASTER_KEY
 from graphql import GraphQLSchema, GraphQLSyntaxError, build_schema, get_operation_ast, parse
 from schema_fuzz import Fuzz
+from stored_tables import Tables, changed
 from structlog.testing import capture_logs
 
 from stratagraph.graphql.schema import sdl
@@ -38,30 +39,7 @@ DOCUMENTS = 0.4  # share of the requests with documents of several fields, fragm
 SOAK_CASES = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_CASES", "100000"))
 SOAK_SEED = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_SEED", Random().getrandbits(32)))  # a failure names its seed
 REFUSALS = {"UNAVAILABLE", "INTERNAL"}  # codes that say that the service failed, not the request
-# Tables that a refused request may change: names are interned in transactions of their own, reads are logged, with
-# those of lessons, and the windows of the feed are closed in the background.
-INTERNED = {"scope", "predicate", "tenant", "data_key", "retrieval", "lesson_use"}
-INTERNED |= {"sync_tick", "sync_feed", "sync_snapshot"}
-PAID = {"rate_bucket", "rate_lease"}  # by requests that are refused, too
 FAILURES = {"internal error", "capture failed", "unhandled exception"}
-
-
-class Tables:
-    """The state of all tables: for each, the number of rows and the newest transaction that wrote one of them."""
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
-        names = connection.execute(
-            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
-        ).fetchall()
-        tables = sorted({name for (name,) in names} - INTERNED - PAID)
-        self._query = " UNION ALL ".join(
-            f"SELECT '{name}', count(*), max(xmin::text::bigint) FROM {name}"  # noqa: S608 - names of the catalogue
-            for name in tables
-        )
-
-    def state(self) -> dict[str, Any]:
-        return {name: rest for name, *rest in self._connection.execute(self._query.encode()).fetchall()}
 
 
 def codes_of(data: Any) -> Iterator[str]:
@@ -126,10 +104,7 @@ async def fuzz(database_url: str, directory: Path, cases: int, seed: int) -> Cou
                     if is_mutation:
                         after = tables.state()
                         if codes and not has_success(schema, data.get("data")):
-                            changed = {
-                                table: (before[table], after[table]) for table in after if after[table] != before[table]
-                            }
-                            assert changed == {}, case
+                            assert changed(before, after) == {}, case
                         before = after
                     ends[f"{name} {'refused' if codes else 'answered'}"] += 1
                     fuzzed.learn(data.get("data"))

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from datetime import datetime
 
 from stratagraph_client._sync.transport import Transport
+from stratagraph_client.answers import read
 from stratagraph_client.operations.amend import AmendData
 from stratagraph_client.operations.audit_log import AuditLogData, AuditLogResult
 from stratagraph_client.operations.base_model import UNSET, UnsetType
@@ -141,22 +142,22 @@ class Operations(Transport):
     def remember(self, input: RememberInput, *, timeout_s: float | None = None) -> CapturedFields:
         """Store one memory whose content is typed; the same as `captureMemory` with JSON."""
         data = self.execute("Remember", {"input": input}, timeout_s)
-        return RememberData.model_validate(data).remember
+        return read(RememberData, data).remember
 
     def remember_all(self, input: RememberAllInput, *, timeout_s: float | None = None) -> RememberAllResult:
         """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
         data = self.execute("RememberAll", {"input": input}, timeout_s)
-        return RememberAllData.model_validate(data).rememberAll
+        return read(RememberAllData, data).rememberAll
 
     def capture_memory(self, input: CaptureMemoryInput, *, timeout_s: float | None = None) -> CapturedFields:
         """Store one memory."""
         data = self.execute("CaptureMemory", {"input": input}, timeout_s)
-        return CaptureMemoryData.model_validate(data).captureMemory
+        return read(CaptureMemoryData, data).captureMemory
 
     def capture_memories(self, input: CaptureMemoriesInput, *, timeout_s: float | None = None) -> CaptureMemoriesResult:
         """Store several memories in one transaction: all of them or none."""
         data = self.execute("CaptureMemories", {"input": input}, timeout_s)
-        return CaptureMemoriesData.model_validate(data).captureMemories
+        return read(CaptureMemoriesData, data).captureMemories
 
     def failed_captures(
         self,
@@ -168,17 +169,17 @@ class Operations(Transport):
         """Return a page of the captures that failed because of an internal failure, oldest first: the caller's own,
         and those whose records the caller could read in full. They are retried in the background."""
         data = self.execute("FailedCaptures", {"first": first, "after": after}, timeout_s)
-        return FailedCapturesData.model_validate(data).failedCaptures
+        return read(FailedCapturesData, data).failedCaptures
 
     def retry_capture(self, id: str, *, timeout_s: float | None = None) -> RetryCaptureResult:
         """Retry now, with the rights of their own caller, the captures of the request of a failed capture."""
         data = self.execute("RetryCapture", {"id": id}, timeout_s)
-        return RetryCaptureData.model_validate(data).retryCapture
+        return read(RetryCaptureData, data).retryCapture
 
     def drop_capture(self, id: str, *, timeout_s: float | None = None) -> DropCaptureResult:
         """Delete the failed captures of the request of a failed capture, unstored."""
         data = self.execute("DropCapture", {"id": id}, timeout_s)
-        return DropCaptureData.model_validate(data).dropCapture
+        return read(DropCaptureData, data).dropCapture
 
     def changes(
         self,
@@ -193,7 +194,7 @@ class Operations(Transport):
         then the records, then the changes after it, and nothing is missed. POSITION_EXPIRED where the changes after
         the position are no longer kept."""
         data = self.execute("Changes", {"after": after, "first": first, "filter": filter_}, timeout_s)
-        return ChangesData.model_validate(data).changes
+        return read(ChangesData, data).changes
 
     def changed(
         self, after: str | None | UnsetType = UNSET, filter_: ChangeFilter | None | UnsetType = UNSET
@@ -202,7 +203,7 @@ class Operations(Transport):
         may see what it concerns when it is sent."""
         with self.stream("Changed", {"after": after, "filter": filter_}) as stream:
             while (data := stream.next()) is not None:
-                yield ChangedData.model_validate(data).changed
+                yield read(ChangedData, data).changed
 
     def explain(
         self, id: str, asOf: datetime | None | UnsetType = UNSET, *, timeout_s: float | None = None
@@ -212,7 +213,7 @@ class Operations(Transport):
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
         data = self.execute("Explain", {"id": id, "asOf": asOf}, timeout_s)
-        return ExplainResult.model_validate(data)
+        return read(ExplainResult, data)
 
     def explain_path(
         self,
@@ -242,7 +243,7 @@ class Operations(Transport):
             },
             timeout_s,
         )
-        return ExplainPathData.model_validate(data).explainPath
+        return read(ExplainPathData, data).explainPath
 
     def impact(
         self,
@@ -270,7 +271,7 @@ class Operations(Transport):
             },
             timeout_s,
         )
-        return ImpactData.model_validate(data).impact
+        return read(ImpactData, data).impact
 
     def related_entities(
         self,
@@ -289,7 +290,7 @@ class Operations(Transport):
             {"id": id, "first": first, "asOf": asOf, "validAt": validAt, "atLeastSequence": atLeastSequence},
             timeout_s,
         )
-        return RelatedEntitiesData.model_validate(data).relatedEntities
+        return read(RelatedEntitiesData, data).relatedEntities
 
     def expand(
         self,
@@ -318,7 +319,7 @@ class Operations(Transport):
             },
             timeout_s,
         )
-        return ExpandData.model_validate(data).expand
+        return read(ExpandData, data).expand
 
     def fading(
         self,
@@ -331,13 +332,13 @@ class Operations(Transport):
         """Return a page of the records whose salience falls to the threshold of pruning by an instant, and which
         would then be pruned, if they were neither read nor changed before it. Changes nothing."""
         data = self.execute("Fading", {"until": until, "first": first, "after": after}, timeout_s)
-        return FadingData.model_validate(data).fading
+        return read(FadingData, data).fading
 
     def erase(self, input: EraseInput, *, timeout_s: float | None = None) -> EraseResult:
         """Erase records irrevocably, with their history, their audit rationales and everything derived from them
         alone."""
         data = self.execute("Erase", {"input": input}, timeout_s)
-        return EraseData.model_validate(data).erase
+        return read(EraseData, data).erase
 
     def consolidation_runs(
         self,
@@ -349,19 +350,19 @@ class Operations(Transport):
         """Return a page of the runs of learning, newest first, as far as they concern records that the caller may
         read in full. A run that learned nothing there is left out."""
         data = self.execute("ConsolidationRuns", {"first": first, "after": after}, timeout_s)
-        return ConsolidationRunsData.model_validate(data).consolidationRuns
+        return read(ConsolidationRunsData, data).consolidationRuns
 
     def undo_run(self, input: UndoRunInput, *, timeout_s: float | None = None) -> UndoRunResult:
         """Undo a run of learning: what it created is retracted, and what it changed is restored, except what was
         changed since. Needs admin access."""
         data = self.execute("UndoRun", {"input": input}, timeout_s)
-        return UndoRunData.model_validate(data).undoRun
+        return read(UndoRunData, data).undoRun
 
     def learn_again(self, input: LearnAgainInput, *, timeout_s: float | None = None) -> LearnAgainResult:
         """Let the next run learn again from the episodes of an undone run, for the stages of that run. Sent again,
         it changes nothing more. Needs admin access."""
         data = self.execute("LearnAgain", {"input": input}, timeout_s)
-        return LearnAgainData.model_validate(data).learnAgain
+        return read(LearnAgainData, data).learnAgain
 
     def duplicate_candidates(
         self,
@@ -373,55 +374,55 @@ class Operations(Transport):
         """Return a page of the pairs of records that may say the same and that nobody has decided on, the likeliest
         first; only pairs of which the caller may read both records in full."""
         data = self.execute("DuplicateCandidates", {"first": first, "after": after}, timeout_s)
-        return DuplicateCandidatesData.model_validate(data).duplicateCandidates
+        return read(DuplicateCandidatesData, data).duplicateCandidates
 
     def reject_duplicate(self, input: RejectDuplicateInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Note that two records do not say the same, so that they are neither merged by consolidation nor listed by
         `duplicateCandidates` again. Neither record changes."""
         data = self.execute("RejectDuplicate", {"input": input}, timeout_s)
-        return RejectDuplicateData.model_validate(data).rejectDuplicate
+        return read(RejectDuplicateData, data).rejectDuplicate
 
     def predicates(self, *, timeout_s: float | None = None) -> list[PredicateFields]:
         """Return the registered predicates of facts, ordered by name: those of the tenant, and the built-in ones
         that it has not replaced."""
         data = self.execute("Predicates", {}, timeout_s)
-        return PredicatesData.model_validate(data).predicates
+        return read(PredicatesData, data).predicates
 
     def set_predicate(self, input: SetPredicateInput, *, timeout_s: float | None = None) -> SetPredicateResult:
         """Register what is known of a predicate of facts, for the tenant. Needs admin access."""
         data = self.execute("SetPredicate", {"input": input}, timeout_s)
-        return SetPredicateData.model_validate(data).setPredicate
+        return read(SetPredicateData, data).setPredicate
 
     def learn_lesson(self, input: LearnLessonInput, *, timeout_s: float | None = None) -> LearnLessonResult:
         """Learn a lesson from a mistake, or merge it with a known one that has an equal task or, with an embedder,
         nearly the same meaning. The lessons of a scope and sensitivity beyond 50 are retired, of the author with
         the most first: the newest, then verified ones, then those of most utility stay."""
         data = self.execute("LearnLesson", {"input": input}, timeout_s)
-        return LearnLessonData.model_validate(data).learnLesson
+        return read(LearnLessonData, data).learnLesson
 
     def verify_lesson(self, input: VerifyLessonInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Note that a lesson was verified, or that this was tried and failed. A change of what the lesson advises
         drops it. FORBIDDEN for who wrote its advice, without access admin."""
         data = self.execute("VerifyLesson", {"input": input}, timeout_s)
-        return VerifyLessonData.model_validate(data).verifyLesson
+        return read(VerifyLessonData, data).verifyLesson
 
     def remove_lesson(self, input: RemoveLessonInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Remove a lesson that is wrong: it is retracted, and stays as history."""
         data = self.execute("RemoveLesson", {"input": input}, timeout_s)
-        return RemoveLessonData.model_validate(data).removeLesson
+        return read(RemoveLessonData, data).removeLesson
 
     def credit_lessons(self, input: CreditLessonsInput, *, timeout_s: float | None = None) -> CreditLessonsResult:
         """Count as helpful the lessons of one playbook, or each once those of all that `playbook` recently returned
         to this credential. A playbook is credited once: its id again counts nothing and returns the same lessons,
         the same window again returns none."""
         data = self.execute("CreditLessons", {"input": input}, timeout_s)
-        return CreditLessonsData.model_validate(data).creditLessons
+        return read(CreditLessonsData, data).creditLessons
 
     def retire_lessons(self, input: RetireLessonsInput, *, timeout_s: float | None = None) -> RetireLessonsResult:
         """Retire the least useful part of the lessons of a scope that are often retrieved and hardly ever help.
         They leave the current truth and stay as history."""
         data = self.execute("RetireLessons", {"input": input}, timeout_s)
-        return RetireLessonsData.model_validate(data).retireLessons
+        return read(RetireLessonsData, data).retireLessons
 
     def lesson_page(
         self,
@@ -455,7 +456,7 @@ class Operations(Transport):
             },
             timeout_s,
         )
-        return LessonPageData.model_validate(data).lessonPage
+        return read(LessonPageData, data).lessonPage
 
     def playbook(
         self,
@@ -481,7 +482,7 @@ class Operations(Transport):
             },
             timeout_s,
         )
-        return PlaybookData.model_validate(data).playbook
+        return read(PlaybookData, data).playbook
 
     def recent_failures(
         self,
@@ -494,7 +495,7 @@ class Operations(Transport):
         """Return the mistakes of the last learned lessons as text for a prompt, one line each, under `## RECENT
         FAILURES`; empty if there are none. Counts no retrievals."""
         data = self.execute("RecentFailures", {"scope": scope, "limit": limit, "tokenBudget": tokenBudget}, timeout_s)
-        return RecentFailuresData.model_validate(data).recentFailures
+        return read(RecentFailuresData, data).recentFailures
 
     def plan_graph(
         self,
@@ -513,7 +514,7 @@ class Operations(Transport):
             {"id": id, "version": version, "asOf": asOf, "group": group, "atLeastSequence": atLeastSequence},
             timeout_s,
         )
-        return PlanGraphData.model_validate(data).planGraph
+        return read(PlanGraphData, data).planGraph
 
     def plan_versions(
         self, planId: str, asOf: datetime | None | UnsetType = UNSET, *, timeout_s: float | None = None
@@ -521,13 +522,13 @@ class Operations(Transport):
         """Return the versions of a plan that the caller may read in full, the newest first, at most 100; empty
         where it may read none."""
         data = self.execute("PlanVersions", {"planId": planId, "asOf": asOf}, timeout_s)
-        return PlanVersionsData.model_validate(data).planVersions
+        return read(PlanVersionsData, data).planVersions
 
     def plan_diff(self, planId: str, from_: str, to: str, *, timeout_s: float | None = None) -> PlanDiffResult | None:
         """Return what changed between two versions of a plan, or null where not both are visible to the caller.
         Both are of the same scope and sensitivity."""
         data = self.execute("PlanDiff", {"planId": planId, "from": from_, "to": to}, timeout_s)
-        return PlanDiffData.model_validate(data).planDiff
+        return read(PlanDiffData, data).planDiff
 
     def plans_containing(
         self,
@@ -543,12 +544,12 @@ class Operations(Transport):
         data = self.execute(
             "PlansContaining", {"ops": ops, "first": first, "asOf": asOf, "atLeastSequence": atLeastSequence}, timeout_s
         )
-        return PlansContainingData.model_validate(data).plansContaining
+        return read(PlansContainingData, data).plansContaining
 
     def recall(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RecallResult:
         """Return the records that best match a task, and the records and relations around them."""
         data = self.execute("Recall", {"input": input}, timeout_s)
-        return RecallData.model_validate(data).retrieveGraph
+        return read(RecallData, data).retrieveGraph
 
     def record(
         self,
@@ -563,7 +564,7 @@ class Operations(Transport):
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
         data = self.execute("Record", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
-        return RecordData.model_validate(data).record
+        return read(RecordData, data).record
 
     def records(
         self,
@@ -581,7 +582,7 @@ class Operations(Transport):
         data = self.execute(
             "Records", {"filter": filter_, "order": order, "asOf": asOf, "first": first, "after": after}, timeout_s
         )
-        return RecordsData.model_validate(data).records
+        return read(RecordsData, data).records
 
     def entity_page(
         self,
@@ -598,7 +599,7 @@ class Operations(Transport):
         data = self.execute(
             "EntityPage", {"name": name, "scope": scope, "first": first, "after": after, "asOf": asOf}, timeout_s
         )
-        return EntityPageData.model_validate(data).entityPage
+        return read(EntityPageData, data).entityPage
 
     def tags_in_use(
         self,
@@ -610,7 +611,7 @@ class Operations(Transport):
     ) -> LabelFields:
         """Return a page of the tags of the current records that the caller may read in full, the most used first."""
         data = self.execute("TagsInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
-        return TagsInUseData.model_validate(data).tagsInUse
+        return read(TagsInUseData, data).tagsInUse
 
     def predicates_in_use(
         self,
@@ -623,7 +624,7 @@ class Operations(Transport):
         """Return a page of the predicates of the current facts that the caller may read in full, the most used
         first. `predicates` has what is registered of them."""
         data = self.execute("PredicatesInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
-        return PredicatesInUseData.model_validate(data).predicatesInUse
+        return read(PredicatesInUseData, data).predicatesInUse
 
     def record_by_handle(
         self,
@@ -636,7 +637,7 @@ class Operations(Transport):
         """Return the record that was captured under a name: of several the newest that is part of the current
         truth, else the newest. Null where the caller may read none in full."""
         data = self.execute("RecordByHandle", {"handle": handle, "asOf": asOf, "validAt": validAt}, timeout_s)
-        return RecordByHandleData.model_validate(data).recordByHandle
+        return read(RecordByHandleData, data).recordByHandle
 
     def relation_page(
         self,
@@ -651,7 +652,7 @@ class Operations(Transport):
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
         data = self.execute("RelationPage", {"id": id, "first": first, "after": after}, timeout_s)
-        return RelationPageData.model_validate(data).record
+        return read(RelationPageData, data).record
 
     def slot_history(
         self,
@@ -666,7 +667,7 @@ class Operations(Transport):
         record in full; INVALID_INPUT for one that it may read and that is no fact. `records(filter: {slotOf:})` has
         the same facts page by page."""
         data = self.execute("SlotHistory", {"id": id, "first": first, "asOf": asOf}, timeout_s)
-        return SlotHistoryData.model_validate(data).slotHistory
+        return read(SlotHistoryData, data).slotHistory
 
     def disputes(
         self,
@@ -678,7 +679,7 @@ class Operations(Transport):
         """Return a page of the open disputes, each with all its parties; the one with the newest contested record
         first."""
         data = self.execute("Disputes", {"first": first, "after": after}, timeout_s)
-        return DisputesData.model_validate(data).disputes
+        return read(DisputesData, data).disputes
 
     def thread(
         self,
@@ -691,7 +692,7 @@ class Operations(Transport):
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
         data = self.execute("Thread", {"id": id, "asOf": asOf, "first": first}, timeout_s)
-        return ThreadData.model_validate(data).thread
+        return read(ThreadData, data).thread
 
     def history(
         self,
@@ -704,7 +705,7 @@ class Operations(Transport):
         """Return a page of a record's versions, newest first. Versions are left out that are not fully visible to
         the caller both by their own trust and by the present one. A deleted record has no versions."""
         data = self.execute("History", {"id": id, "first": first, "after": after}, timeout_s)
-        return HistoryData.model_validate(data).history
+        return read(HistoryData, data).history
 
     def audit_log(
         self,
@@ -718,134 +719,134 @@ class Operations(Transport):
         erased, as far as it was fully visible to the caller by the scope and sensitivity that it had. The page is
         empty where the record is unknown or hidden. An erased record's entries have no rationale."""
         data = self.execute("AuditLog", {"id": id, "first": first, "after": after}, timeout_s)
-        return AuditLogData.model_validate(data).auditLog
+        return read(AuditLogData, data).auditLog
 
     def retrieve_graph(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RetrieveGraphResult:
         """Return the records that best match a task, and the records and relations around them."""
         data = self.execute("RetrieveGraph", {"input": input}, timeout_s)
-        return RetrieveGraphData.model_validate(data).retrieveGraph
+        return read(RetrieveGraphData, data).retrieveGraph
 
     def why_not(self, id: str, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> WhyNotResult:
         """Return why a record is not in the answer to a request of `retrieveGraph`, or its place there, by the same
         search. NotFound where the caller may not read the record in full."""
         data = self.execute("WhyNot", {"id": id, "input": input}, timeout_s)
-        return WhyNotData.model_validate(data).whyNot
+        return read(WhyNotData, data).whyNot
 
     def report_outcome(self, input: ReportOutcomeInput, *, timeout_s: float | None = None) -> OutcomeFields:
         """Report what came of a retrieval: records that were used gain salience by a success and lose it by a
         failure, those that a success did not need lose a little, and the statistics of procedures, plans and
         lessons are updated. The same report again changes nothing."""
         data = self.execute("ReportOutcome", {"input": input}, timeout_s)
-        return ReportOutcomeData.model_validate(data).reportOutcome
+        return read(ReportOutcomeData, data).reportOutcome
 
     def report_outcomes(self, input: ReportOutcomesInput, *, timeout_s: float | None = None) -> ReportOutcomesResult:
         """Report what came of several retrievals in one transaction, in their order: all reports or none."""
         data = self.execute("ReportOutcomes", {"input": input}, timeout_s)
-        return ReportOutcomesData.model_validate(data).reportOutcomes
+        return read(ReportOutcomesData, data).reportOutcomes
 
     def supersede(self, input: SupersedeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Replace a record by a new one with another payload. An entity or a working record is changed in place."""
         data = self.execute("Supersede", {"input": input}, timeout_s)
-        return SupersedeData.model_validate(data).supersede
+        return read(SupersedeData, data).supersede
 
     def amend(self, input: AmendInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Replace a record by a new one with some members of its payload changed, by a JSON merge patch. An entity
         or a working record is changed in place."""
         data = self.execute("Amend", {"input": input}, timeout_s)
-        return AmendData.model_validate(data).amend
+        return read(AmendData, data).amend
 
     def revise_records(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseRecordsResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
         data = self.execute("ReviseRecords", {"input": input}, timeout_s)
-        return ReviseRecordsData.model_validate(data).reviseRecords
+        return read(ReviseRecordsData, data).reviseRecords
 
     def fork(self, input: ForkInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Add a variant of a record for conditions under which the record does not hold."""
         data = self.execute("Fork", {"input": input}, timeout_s)
-        return ForkData.model_validate(data).fork
+        return read(ForkData, data).fork
 
     def supersede_record(self, input: SupersedeRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Do as `supersede` does, with a typed payload."""
         data = self.execute("SupersedeRecord", {"input": input}, timeout_s)
-        return SupersedeRecordData.model_validate(data).supersedeRecord
+        return read(SupersedeRecordData, data).supersedeRecord
 
     def fork_record(self, input: ForkRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Do as `fork` does, with a typed payload."""
         data = self.execute("ForkRecord", {"input": input}, timeout_s)
-        return ForkRecordData.model_validate(data).forkRecord
+        return read(ForkRecordData, data).forkRecord
 
     def contest(self, input: ContestInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Put a record in doubt until the contest is resolved."""
         data = self.execute("Contest", {"input": input}, timeout_s)
-        return ContestData.model_validate(data).contest
+        return read(ContestData, data).contest
 
     def resolve_contest(self, input: ResolveContestInput, *, timeout_s: float | None = None) -> RevisedFields:
         """End the contest of a record."""
         data = self.execute("ResolveContest", {"input": input}, timeout_s)
-        return ResolveContestData.model_validate(data).resolveContest
+        return read(ResolveContestData, data).resolveContest
 
     def retract(self, input: RetractInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Withdraw a record that was wrong, without a replacement."""
         data = self.execute("Retract", {"input": input}, timeout_s)
-        return RetractData.model_validate(data).retract
+        return read(RetractData, data).retract
 
     def merge(self, input: MergeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Merge records with the same content into one."""
         data = self.execute("Merge", {"input": input}, timeout_s)
-        return MergeData.model_validate(data).merge
+        return read(MergeData, data).merge
 
     def unmerge(self, input: UnmergeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Undo the merge of an entity into another one: it gets back its names, its facts and its relations."""
         data = self.execute("Unmerge", {"input": input}, timeout_s)
-        return UnmergeData.model_validate(data).unmerge
+        return read(UnmergeData, data).unmerge
 
     def delete_record(self, input: DeleteRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Delete a record with its history. Its audit log is kept."""
         data = self.execute("DeleteRecord", {"input": input}, timeout_s)
-        return DeleteRecordData.model_validate(data).deleteRecord
+        return read(DeleteRecordData, data).deleteRecord
 
     def reinforce(self, input: ReinforceInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Raise the salience of a record by its reinforcement gain."""
         data = self.execute("Reinforce", {"input": input}, timeout_s)
-        return ReinforceData.model_validate(data).reinforce
+        return read(ReinforceData, data).reinforce
 
     def penalize(self, input: PenalizeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Lower the salience of a record."""
         data = self.execute("Penalize", {"input": input}, timeout_s)
-        return PenalizeData.model_validate(data).penalize
+        return read(PenalizeData, data).penalize
 
     def pin(self, input: PinInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Hold the salience of a record at its present value, or let it decay again."""
         data = self.execute("Pin", {"input": input}, timeout_s)
-        return PinData.model_validate(data).pin
+        return read(PinData, data).pin
 
     def revision_impact(self, id: str, *, timeout_s: float | None = None) -> RevisionImpactResult:
         """Return the effect that retracting or correcting a record would have on the records derived from it.
         Changes nothing."""
         data = self.execute("RevisionImpact", {"id": id}, timeout_s)
-        return RevisionImpactData.model_validate(data).revisionImpact
+        return read(RevisionImpactData, data).revisionImpact
 
     def reevaluations(self, *, timeout_s: float | None = None) -> list[ReevaluationsResult]:
         """Return the derived records that wait to be re-evaluated, oldest first, at most 200."""
         data = self.execute("Reevaluations", {}, timeout_s)
-        return ReevaluationsData.model_validate(data).reevaluations
+        return read(ReevaluationsData, data).reevaluations
 
     def revision_rules(self, *, timeout_s: float | None = None) -> list[RevisionRulesResult]:
         """Return for each revision and each type of record whether it is possible and whether it needs evidence.
         The answer is the same for every caller."""
         data = self.execute("RevisionRules", {}, timeout_s)
-        return RevisionRulesData.model_validate(data).revisionRules
+        return read(RevisionRulesData, data).revisionRules
 
     def health(self, *, timeout_s: float | None = None) -> HealthResult:
         """Return the state of the service, without anything that depends on other tenants."""
         data = self.execute("Health", {}, timeout_s)
-        return HealthData.model_validate(data).health
+        return read(HealthData, data).health
 
     def metrics(self, *, timeout_s: float | None = None) -> MetricsResult:
         """Return measures of the records that the caller may read in full, counted in the background."""
         data = self.execute("Metrics", {}, timeout_s)
-        return MetricsData.model_validate(data).metrics
+        return read(MetricsData, data).metrics
 
     def capture_briefly(self, input: CaptureMemoriesInput, *, timeout_s: float | None = None) -> CaptureBrieflyResult:
         """Store several memories in one transaction: all of them or none."""
@@ -915,4 +916,4 @@ class Operations(Transport):
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
         data = self.execute("TypedRecord", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
-        return TypedRecordData.model_validate(data).record
+        return read(TypedRecordData, data).record

@@ -11,19 +11,20 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_METHODS = {"/graphql": "GET, POST", "/artifacts": "GET, HEAD, PUT", "/export": "GET"}
+_METHODS = {"/graphql": "GET, POST", "/artifacts": "GET, HEAD, PUT", "/export": "GET", "/mcp": "POST"}
 _REQUEST_HEADERS = (
-    "Accept, Authorization, Content-Type, Digest, If-None-Match, If-Range, Last-Event-ID, Range, Traceparent,"
-    " Tracestate, X-Content-SHA256, X-Request-Id"
+    "Accept, Authorization, Content-Type, Digest, If-None-Match, If-Range, Last-Event-ID, Mcp-Method, Mcp-Name,"
+    " Mcp-Protocol-Version, Range, Traceparent, Tracestate, X-Content-SHA256, X-Request-Id"
 )
 _RESPONSE_HEADERS = (
-    "Accept-Ranges, Content-Range, ETag, Location, Retry-After, Traceresponse, X-Export-Snapshot, X-Request-Id"
+    "Accept-Ranges, Content-Range, ETag, Location, Retry-After, Traceresponse, WWW-Authenticate, X-Export-Snapshot,"
+    " X-Request-Id"
 )
 MAX_AGE_S = 600  # seconds for which a browser remembers the answer to its question
 
 
 class Cors:
-    """Tells browsers that pages of `origins` may call /graphql, /artifacts and /export.
+    """Tells browsers that pages of `origins` may call /graphql, /artifacts, /export and /mcp.
 
     A browser asks before it sends what a form could not send, by OPTIONS. For another origin the application answers,
     without the headers by which the browser would give the page the answer.

@@ -23,6 +23,7 @@ HELP = (
 # The module of each subcommand, and its function, or its Typer with further subcommands.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "serve"),
+    "mcp": ("mcp", "app"),
     "schema": ("schema", "schema"),
     "ask": ("ask", "ask"),
     "query": ("query", "query"),
