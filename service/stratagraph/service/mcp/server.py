@@ -48,7 +48,7 @@ def build_server(callers: Callers, *, version: str) -> Server[Any]:
         ctx: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         writes = callers.writes(ctx)
-        return types.ListToolsResult(tools=[_tool(one) for one in DEFINITIONS if writes or not one.writes])
+        return types.ListToolsResult(tools=[as_tool(one) for one in DEFINITIONS if writes or not one.writes])
 
     async def call_tool(
         ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -129,7 +129,8 @@ async def _telling_faults(what: str) -> AsyncIterator[None]:
         raise MCPError(types.INTERNAL_ERROR, f"The {what} cannot be read now; tell the user.") from None
 
 
-def _tool(definition: Definition) -> types.Tool:
+def as_tool(definition: Definition) -> types.Tool:
+    """Return a definition as the protocol lists it."""
     return types.Tool(
         name=definition.name,
         description=definition.says,

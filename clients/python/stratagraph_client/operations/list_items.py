@@ -1,0 +1,16 @@
+from .base_model import BaseModel
+from .fragments import ItemFields
+
+
+class ListItemsData(BaseModel):
+    records: "ListItemsResult"
+
+
+class ListItemsResult(BaseModel):
+    nodes: list["ItemFields"]
+    pageInfo: "ListItemsPageInfo"
+
+
+class ListItemsPageInfo(BaseModel):
+    hasNextPage: bool
+    endCursor: str | None
