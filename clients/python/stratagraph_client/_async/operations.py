@@ -10,6 +10,7 @@ from stratagraph_client.answers import read
 from stratagraph_client.operations.amend import AmendData
 from stratagraph_client.operations.audit_log import AuditLogData, AuditLogResult
 from stratagraph_client.operations.base_model import UNSET, UnsetType
+from stratagraph_client.operations.capture_briefly import CaptureBrieflyData, CaptureBrieflyResult
 from stratagraph_client.operations.capture_memories import CaptureMemoriesData, CaptureMemoriesResult
 from stratagraph_client.operations.capture_memory import CaptureMemoryData
 from stratagraph_client.operations.changed import ChangedData
@@ -23,10 +24,12 @@ from stratagraph_client.operations.drop_capture import DropCaptureData, DropCapt
 from stratagraph_client.operations.duplicate_candidates import DuplicateCandidatesData, DuplicateCandidatesResult
 from stratagraph_client.operations.entity_page import EntityPageData, EntityPageResult
 from stratagraph_client.operations.enums import LessonWindow, RecordOrder
+from stratagraph_client.operations.episodes_of_thread import EpisodesOfThreadData, EpisodesOfThreadResult
 from stratagraph_client.operations.erase import EraseData, EraseResult
 from stratagraph_client.operations.expand import ExpandData, ExpandResult
 from stratagraph_client.operations.explain import ExplainResult
 from stratagraph_client.operations.explain_path import ExplainPathData, ExplainPathResult
+from stratagraph_client.operations.facts_about import FactsAboutData, FactsAboutResult
 from stratagraph_client.operations.fading import FadingData, FadingResult
 from stratagraph_client.operations.failed_captures import FailedCapturesData, FailedCapturesResult
 from stratagraph_client.operations.fork import ForkData
@@ -81,6 +84,7 @@ from stratagraph_client.operations.input_types import (
     UnmergeInput,
     VerifyLessonInput,
 )
+from stratagraph_client.operations.latest_of_log import LatestOfLogData, LatestOfLogResult
 from stratagraph_client.operations.learn_again import LearnAgainData, LearnAgainResult
 from stratagraph_client.operations.learn_lesson import LearnLessonData, LearnLessonResult
 from stratagraph_client.operations.lesson_page import LessonPageData, LessonPageResult
@@ -118,6 +122,7 @@ from stratagraph_client.operations.retire_lessons import RetireLessonsData, Reti
 from stratagraph_client.operations.retract import RetractData
 from stratagraph_client.operations.retrieve_graph import RetrieveGraphData, RetrieveGraphResult
 from stratagraph_client.operations.retry_capture import RetryCaptureData, RetryCaptureResult
+from stratagraph_client.operations.revise_briefly import ReviseBrieflyData, ReviseBrieflyResult
 from stratagraph_client.operations.revise_items import ReviseItemsData, ReviseItemsResult
 from stratagraph_client.operations.revise_records import ReviseRecordsData, ReviseRecordsResult
 from stratagraph_client.operations.revision_impact import RevisionImpactData, RevisionImpactResult
@@ -132,6 +137,7 @@ from stratagraph_client.operations.typed_record import TypedRecordData, TypedRec
 from stratagraph_client.operations.undo_run import UndoRunData, UndoRunResult
 from stratagraph_client.operations.unmerge import UnmergeData
 from stratagraph_client.operations.verify_lesson import VerifyLessonData
+from stratagraph_client.operations.whole_log import WholeLogData, WholeLogResult
 from stratagraph_client.operations.why_not import WhyNotData, WhyNotResult
 
 
@@ -854,6 +860,63 @@ class AsyncOperations(AsyncTransport):
         """Return measures of the records that the caller may read in full, counted in the background."""
         data = await self.execute("Metrics", {}, timeout_s)
         return read(MetricsData, data).metrics
+
+    async def capture_briefly(
+        self, input: CaptureMemoriesInput, *, timeout_s: float | None = None
+    ) -> CaptureBrieflyResult:
+        """Store several memories in one transaction: all of them or none."""
+        data = await self.execute("CaptureBriefly", {"input": input}, timeout_s)
+        return read(CaptureBrieflyData, data).captureMemories
+
+    async def revise_briefly(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseBrieflyResult:
+        """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
+        one, by `deleteRecord`."""
+        data = await self.execute("ReviseBriefly", {"input": input}, timeout_s)
+        return read(ReviseBrieflyData, data).reviseRecords
+
+    async def latest_of_log(
+        self,
+        filter_: RecordFilter,
+        first: int,
+        after: str | None | UnsetType = UNSET,
+        *,
+        timeout_s: float | None = None,
+    ) -> LatestOfLogResult:
+        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
+        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
+        instant and by the present one."""
+        data = await self.execute("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        return read(LatestOfLogData, data).records
+
+    async def whole_log(
+        self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
+    ) -> WholeLogResult | None:
+        """Return a thread: its episodes, its events and its working state; null where the caller may read neither
+        an episode nor a working state of it."""
+        data = await self.execute("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
+        return read(WholeLogData, data).thread
+
+    async def episodes_of_thread(
+        self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
+    ) -> EpisodesOfThreadResult | None:
+        """Return a thread: its episodes, its events and its working state; null where the caller may read neither
+        an episode nor a working state of it."""
+        data = await self.execute("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        return read(EpisodesOfThreadData, data).thread
+
+    async def facts_about(
+        self,
+        filter_: RecordFilter,
+        first: int,
+        after: str | None | UnsetType = UNSET,
+        *,
+        timeout_s: float | None = None,
+    ) -> FactsAboutResult:
+        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
+        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
+        instant and by the present one."""
+        data = await self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        return read(FactsAboutData, data).records
 
     async def list_items(
         self,
