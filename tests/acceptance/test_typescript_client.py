@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import httpx
 import pytest
@@ -192,7 +192,7 @@ def front_end(installed: Path, tmp_path: Path) -> Path:
 
 async def store_plan(client: Client, version: int, ops: Sequence[str], token: str | None = None) -> dict[str, Any]:
     """Capture a plan in which every step but the first follows the first and the one before; return its graph."""
-    nodes = [{"id": op, "op": f"{op} <it> & \"go\""} for op in ops]
+    nodes = [{"id": op, "op": f'{op} <it> & "go"'} for op in ops]
     pairs = {*pairwise(ops), *((ops[0], op) for op in ops[1:])}
     edges = [{"from": one, "to": other, "kind": "control"} for one, other in sorted(pairs)]
     content = {"plan_id": "release", "version": str(version), "intent": "release", "nodes": nodes, "edges": edges}
@@ -208,7 +208,7 @@ async def store_plan(client: Client, version: int, ops: Sequence[str], token: st
 
 def compare(svg: str, graph: Mapping[str, Any]) -> None:
     """Check that a picture has the steps and links of an answer, each step right of those that it follows."""
-    picture = ElementTree.fromstring(svg)
+    picture = ET.fromstring(svg)
     drawn = {one.get("id"): one for one in picture.iter() if one.get("class") in ("step", "link")}
     steps = {f"step-{step['id']}": step for step in graph["steps"]}
     assert set(drawn) == {*steps, *(link["id"] for link in graph["links"])}

@@ -10,6 +10,7 @@ from stratagraph_client.answers import read
 from stratagraph_client.operations.amend import AmendData
 from stratagraph_client.operations.audit_log import AuditLogData, AuditLogResult
 from stratagraph_client.operations.base_model import UNSET, UnsetType
+from stratagraph_client.operations.capture_briefly import CaptureBrieflyData, CaptureBrieflyResult
 from stratagraph_client.operations.capture_memories import CaptureMemoriesData, CaptureMemoriesResult
 from stratagraph_client.operations.capture_memory import CaptureMemoryData
 from stratagraph_client.operations.changed import ChangedData
@@ -23,10 +24,12 @@ from stratagraph_client.operations.drop_capture import DropCaptureData, DropCapt
 from stratagraph_client.operations.duplicate_candidates import DuplicateCandidatesData, DuplicateCandidatesResult
 from stratagraph_client.operations.entity_page import EntityPageData, EntityPageResult
 from stratagraph_client.operations.enums import LessonWindow, RecordOrder
+from stratagraph_client.operations.episodes_of_thread import EpisodesOfThreadData, EpisodesOfThreadResult
 from stratagraph_client.operations.erase import EraseData, EraseResult
 from stratagraph_client.operations.expand import ExpandData, ExpandResult
 from stratagraph_client.operations.explain import ExplainResult
 from stratagraph_client.operations.explain_path import ExplainPathData, ExplainPathResult
+from stratagraph_client.operations.facts_about import FactsAboutData, FactsAboutResult
 from stratagraph_client.operations.fading import FadingData, FadingResult
 from stratagraph_client.operations.failed_captures import FailedCapturesData, FailedCapturesResult
 from stratagraph_client.operations.fork import ForkData
@@ -40,6 +43,7 @@ from stratagraph_client.operations.fragments import (
     RecordFields,
     RevisedFields,
 )
+from stratagraph_client.operations.get_items import GetItemsResult
 from stratagraph_client.operations.health import HealthData, HealthResult
 from stratagraph_client.operations.history import HistoryData, HistoryResult
 from stratagraph_client.operations.impact import ImpactData, ImpactResult
@@ -80,9 +84,11 @@ from stratagraph_client.operations.input_types import (
     UnmergeInput,
     VerifyLessonInput,
 )
+from stratagraph_client.operations.latest_of_log import LatestOfLogData, LatestOfLogResult
 from stratagraph_client.operations.learn_again import LearnAgainData, LearnAgainResult
 from stratagraph_client.operations.learn_lesson import LearnLessonData, LearnLessonResult
 from stratagraph_client.operations.lesson_page import LessonPageData, LessonPageResult
+from stratagraph_client.operations.list_items import ListItemsData, ListItemsResult
 from stratagraph_client.operations.merge import MergeData
 from stratagraph_client.operations.metrics import MetricsData, MetricsResult
 from stratagraph_client.operations.penalize import PenalizeData
@@ -94,6 +100,8 @@ from stratagraph_client.operations.plans_containing import PlansContainingData, 
 from stratagraph_client.operations.playbook import PlaybookData, PlaybookResult
 from stratagraph_client.operations.predicates import PredicatesData
 from stratagraph_client.operations.predicates_in_use import PredicatesInUseData
+from stratagraph_client.operations.put_items import PutItemsData, PutItemsResult
+from stratagraph_client.operations.rank_items import RankItemsData, RankItemsResult
 from stratagraph_client.operations.recall import RecallData, RecallResult
 from stratagraph_client.operations.recent_failures import RecentFailuresData
 from stratagraph_client.operations.record import RecordData, RecordResult
@@ -114,6 +122,8 @@ from stratagraph_client.operations.retire_lessons import RetireLessonsData, Reti
 from stratagraph_client.operations.retract import RetractData
 from stratagraph_client.operations.retrieve_graph import RetrieveGraphData, RetrieveGraphResult
 from stratagraph_client.operations.retry_capture import RetryCaptureData, RetryCaptureResult
+from stratagraph_client.operations.revise_briefly import ReviseBrieflyData, ReviseBrieflyResult
+from stratagraph_client.operations.revise_items import ReviseItemsData, ReviseItemsResult
 from stratagraph_client.operations.revise_records import ReviseRecordsData, ReviseRecordsResult
 from stratagraph_client.operations.revision_impact import RevisionImpactData, RevisionImpactResult
 from stratagraph_client.operations.revision_rules import RevisionRulesData, RevisionRulesResult
@@ -127,6 +137,7 @@ from stratagraph_client.operations.typed_record import TypedRecordData, TypedRec
 from stratagraph_client.operations.undo_run import UndoRunData, UndoRunResult
 from stratagraph_client.operations.unmerge import UnmergeData
 from stratagraph_client.operations.verify_lesson import VerifyLessonData
+from stratagraph_client.operations.whole_log import WholeLogData, WholeLogResult
 from stratagraph_client.operations.why_not import WhyNotData, WhyNotResult
 
 
@@ -841,6 +852,127 @@ class Operations(Transport):
         """Return measures of the records that the caller may read in full, counted in the background."""
         data = self.execute("Metrics", {}, timeout_s)
         return read(MetricsData, data).metrics
+
+    def capture_briefly(self, input: CaptureMemoriesInput, *, timeout_s: float | None = None) -> CaptureBrieflyResult:
+        """Store several memories in one transaction: all of them or none."""
+        data = self.execute("CaptureBriefly", {"input": input}, timeout_s)
+        return read(CaptureBrieflyData, data).captureMemories
+
+    def revise_briefly(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseBrieflyResult:
+        """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
+        one, by `deleteRecord`."""
+        data = self.execute("ReviseBriefly", {"input": input}, timeout_s)
+        return read(ReviseBrieflyData, data).reviseRecords
+
+    def latest_of_log(
+        self,
+        filter_: RecordFilter,
+        first: int,
+        after: str | None | UnsetType = UNSET,
+        *,
+        timeout_s: float | None = None,
+    ) -> LatestOfLogResult:
+        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
+        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
+        instant and by the present one."""
+        data = self.execute("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        return read(LatestOfLogData, data).records
+
+    def whole_log(
+        self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
+    ) -> WholeLogResult | None:
+        """Return a thread: its episodes, its events and its working state; null where the caller may read neither
+        an episode nor a working state of it."""
+        data = self.execute("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
+        return read(WholeLogData, data).thread
+
+    def episodes_of_thread(
+        self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
+    ) -> EpisodesOfThreadResult | None:
+        """Return a thread: its episodes, its events and its working state; null where the caller may read neither
+        an episode nor a working state of it."""
+        data = self.execute("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        return read(EpisodesOfThreadData, data).thread
+
+    def facts_about(
+        self,
+        filter_: RecordFilter,
+        first: int,
+        after: str | None | UnsetType = UNSET,
+        *,
+        timeout_s: float | None = None,
+    ) -> FactsAboutResult:
+        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
+        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
+        instant and by the present one."""
+        data = self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        return read(FactsAboutData, data).records
+
+    def list_items(
+        self,
+        filter_: RecordFilter,
+        first: int,
+        after: str | None | UnsetType = UNSET,
+        *,
+        timeout_s: float | None = None,
+    ) -> ListItemsResult:
+        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
+        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
+        instant and by the present one."""
+        data = self.execute("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        return read(ListItemsData, data).records
+
+    def get_items(
+        self,
+        filter0: RecordFilter,
+        filter1: RecordFilter,
+        filter2: RecordFilter,
+        filter3: RecordFilter,
+        filter4: RecordFilter,
+        filter5: RecordFilter,
+        filter6: RecordFilter,
+        filter7: RecordFilter,
+        filter8: RecordFilter,
+        filter9: RecordFilter,
+        *,
+        timeout_s: float | None = None,
+    ) -> GetItemsResult:
+        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
+        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
+        instant and by the present one."""
+        data = self.execute(
+            "GetItems",
+            {
+                "filter0": filter0,
+                "filter1": filter1,
+                "filter2": filter2,
+                "filter3": filter3,
+                "filter4": filter4,
+                "filter5": filter5,
+                "filter6": filter6,
+                "filter7": filter7,
+                "filter8": filter8,
+                "filter9": filter9,
+            },
+            timeout_s,
+        )
+        return read(GetItemsResult, data)
+
+    def put_items(self, input: RememberAllInput, *, timeout_s: float | None = None) -> PutItemsResult:
+        """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
+        data = self.execute("PutItems", {"input": input}, timeout_s)
+        return read(PutItemsData, data).rememberAll
+
+    def revise_items(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseItemsResult:
+        """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
+        one, by `deleteRecord`."""
+        data = self.execute("ReviseItems", {"input": input}, timeout_s)
+        return read(ReviseItemsData, data).reviseRecords
+
+    def rank_items(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RankItemsResult:
+        """Return the records that best match a task, and the records and relations around them."""
+        data = self.execute("RankItems", {"input": input}, timeout_s)
+        return read(RankItemsData, data).retrieveGraph
 
     def typed_record(
         self,

@@ -21,7 +21,7 @@ except ImportError as error:
 from stratagraph_client import AsyncMemory, Memory
 from stratagraph_client.errors import NotFound, VersionConflict
 from stratagraph_client.frameworks.memory_files import ROOT, Change, Entry, Path, Refused, Tree
-from stratagraph_client.frameworks.requests import Request, Steps, carry_out, carry_out_async
+from stratagraph_client.frameworks.operation_steps import Request, Steps, carry_out, carry_out_async
 from stratagraph_client.operations.enums import Sensitivity
 
 FILE, DIRECTORY = "memory_file", "memory_directory"  # predicates
@@ -29,19 +29,6 @@ MOST_REVISIONS = 100  # of one transaction
 ATTEMPTS = 5  # of a command, while other programs change the same files
 _SOURCE = "anthropic-memory"
 _EVIDENCE = [{"kind": "observation", "ref": "a command of the memory tool"}]
-_ERROR = "... on MemoryError { code message path retryable retryAfter problems { code message path } }"
-LIST = """query ListFiles($filter: RecordFilter!, $first: Int!, $after: String) {
-  records(filter: $filter, order: CREATED_ASC, first: $first, after: $after) {
-    nodes { id version payload } pageInfo { hasNextPage endCursor } }
-}"""
-CREATE = f"""mutation CreateFiles($input: CaptureMemoriesInput!) {{
-  captureMemories(input: $input) {{
-    __typename ... on CaptureMemoriesSuccess {{ results {{ primaryRecord {{ id }} }} }} {_ERROR} }}
-}}"""
-CHANGE = f"""mutation ChangeFiles($input: ReviseRecordsInput!) {{
-  reviseRecords(input: $input) {{ __typename ... on VersionConflict {{ current }} {_ERROR} }}
-}}"""
-DOCUMENTS = (LIST, CREATE, CHANGE)
 
 
 class _Files:
@@ -79,7 +66,7 @@ class _Files:
         filter_ |= {"scopes": [self._scope]} if self._scope is not None else {}
         after: str | None = None
         while True:
-            answer = yield Request(LIST, "ListFiles", {"filter": filter_, "first": 100, "after": after})
+            answer = yield Request("FactsAbout", {"filter": filter_, "first": 100, "after": after})
             found += [entry for node in answer["records"]["nodes"] if (entry := _entry(node)) is not None]
             if not answer["records"]["pageInfo"]["hasNextPage"]:
                 return Tree(found)
@@ -89,7 +76,7 @@ class _Files:
         """Store a change; return whether it was made. It was not where another program made the same path first."""
         if change.new:
             captures = [self._captured(entry) for entry in change.new]
-            answer = yield Request(CREATE, "CreateFiles", {"input": {"items": captures}})
+            answer = yield Request("CaptureBriefly", {"input": {"items": captures}})
             ids = [one["primaryRecord"]["id"] for one in answer["captureMemories"]["results"]]
             tree = yield from self._tree()
             files = {one.path: id_ for one, id_ in zip(change.new, ids, strict=True) if one.text is not None}
@@ -105,7 +92,7 @@ class _Files:
     def _revise(self, revisions: list[dict[str, Any]]) -> Steps[None]:
         for start in range(0, len(revisions), MOST_REVISIONS):
             items = revisions[start : start + MOST_REVISIONS]
-            yield Request(CHANGE, "ChangeFiles", {"input": {"items": items, "idempotencyKey": str(uuid4())}})
+            yield Request("ReviseBriefly", {"input": {"items": items, "idempotencyKey": str(uuid4())}})
 
     def _captured(self, entry: Entry) -> dict[str, Any]:
         made: dict[str, Any] = {

@@ -137,6 +137,15 @@ class FreshnessFields(BaseModel):
     mirrorLagSeconds: float | None
 
 
+class ItemFields(BaseModel):
+    id: str
+    version: int
+    scope: str
+    sensitivity: Sensitivity
+    updatedAt: datetime
+    payload: JsonValue | None
+
+
 class LabelFields(BaseModel):
     nodes: list["LabelFieldsNodes"]
     pageInfo: "LabelFieldsPageInfo"
@@ -152,6 +161,17 @@ class LabelFieldsNodes(BaseModel):
 class LabelFieldsPageInfo(BaseModel):
     hasNextPage: bool
     endCursor: str | None
+
+
+class LogFields(BaseModel):
+    id: str
+    createdAt: datetime
+    payload: JsonValue | None
+    lifecycle: Optional["LogFieldsLifecycle"]
+
+
+class LogFieldsLifecycle(BaseModel):
+    pinned: bool
 
 
 class OutcomeFields(BaseModel):

@@ -1,4 +1,4 @@
-"""Requests that one piece of code yields, and their sending by an asynchronous or a synchronous client."""
+"""Operations that one piece of code yields, and their sending by an asynchronous or a synchronous client."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ T = TypeVar("T")
 
 
 class Request(NamedTuple):
-    """One operation to send; the answer is its data."""
+    """One operation of `clients/operations` to send; the answer is its data."""
 
-    document: str
     name: str
     variables: Mapping[str, Any]
 

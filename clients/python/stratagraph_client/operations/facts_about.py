@@ -1,0 +1,26 @@
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from .base_model import BaseModel
+
+
+class FactsAboutData(BaseModel):
+    records: "FactsAboutResult"
+
+
+class FactsAboutResult(BaseModel):
+    nodes: list["FactsAboutNodes"]
+    pageInfo: "FactsAboutPageInfo"
+
+
+class FactsAboutNodes(BaseModel):
+    id: str
+    version: int
+    updatedAt: datetime
+    payload: JsonValue | None
+
+
+class FactsAboutPageInfo(BaseModel):
+    hasNextPage: bool
+    endCursor: str | None
