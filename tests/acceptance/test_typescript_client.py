@@ -192,7 +192,7 @@ def front_end(installed: Path, tmp_path: Path) -> Path:
 
 async def store_plan(client: Client, version: int, ops: Sequence[str], token: str | None = None) -> dict[str, Any]:
     """Capture a plan in which every step but the first follows the first and the one before; return its graph."""
-    nodes = [{"id": op, "op": f"{op} <it> & \"go\""} for op in ops]
+    nodes = [{"id": op, "op": f'{op} <it> & "go"'} for op in ops]
     pairs = {*pairwise(ops), *((ops[0], op) for op in ops[1:])}
     edges = [{"from": one, "to": other, "kind": "control"} for one, other in sorted(pairs)]
     content = {"plan_id": "release", "version": str(version), "intent": "release", "nodes": nodes, "edges": edges}

@@ -861,13 +861,13 @@ class AsyncOperations(AsyncTransport):
     ) -> CaptureBrieflyResult:
         """Store several memories in one transaction: all of them or none."""
         data = await self.execute("CaptureBriefly", {"input": input}, timeout_s)
-        return CaptureBrieflyData.model_validate(data).captureMemories
+        return read(CaptureBrieflyData, data).captureMemories
 
     async def revise_briefly(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseBrieflyResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
         data = await self.execute("ReviseBriefly", {"input": input}, timeout_s)
-        return ReviseBrieflyData.model_validate(data).reviseRecords
+        return read(ReviseBrieflyData, data).reviseRecords
 
     async def latest_of_log(
         self,
@@ -881,7 +881,7 @@ class AsyncOperations(AsyncTransport):
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
         data = await self.execute("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
-        return LatestOfLogData.model_validate(data).records
+        return read(LatestOfLogData, data).records
 
     async def whole_log(
         self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
@@ -889,7 +889,7 @@ class AsyncOperations(AsyncTransport):
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
         data = await self.execute("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
-        return WholeLogData.model_validate(data).thread
+        return read(WholeLogData, data).thread
 
     async def episodes_of_thread(
         self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
@@ -897,7 +897,7 @@ class AsyncOperations(AsyncTransport):
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
         data = await self.execute("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
-        return EpisodesOfThreadData.model_validate(data).thread
+        return read(EpisodesOfThreadData, data).thread
 
     async def facts_about(
         self,
@@ -911,7 +911,7 @@ class AsyncOperations(AsyncTransport):
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
         data = await self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
-        return FactsAboutData.model_validate(data).records
+        return read(FactsAboutData, data).records
 
     async def typed_record(
         self,

@@ -851,13 +851,13 @@ class Operations(Transport):
     def capture_briefly(self, input: CaptureMemoriesInput, *, timeout_s: float | None = None) -> CaptureBrieflyResult:
         """Store several memories in one transaction: all of them or none."""
         data = self.execute("CaptureBriefly", {"input": input}, timeout_s)
-        return CaptureBrieflyData.model_validate(data).captureMemories
+        return read(CaptureBrieflyData, data).captureMemories
 
     def revise_briefly(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseBrieflyResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
         data = self.execute("ReviseBriefly", {"input": input}, timeout_s)
-        return ReviseBrieflyData.model_validate(data).reviseRecords
+        return read(ReviseBrieflyData, data).reviseRecords
 
     def latest_of_log(
         self,
@@ -871,7 +871,7 @@ class Operations(Transport):
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
         data = self.execute("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
-        return LatestOfLogData.model_validate(data).records
+        return read(LatestOfLogData, data).records
 
     def whole_log(
         self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
@@ -879,7 +879,7 @@ class Operations(Transport):
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
         data = self.execute("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
-        return WholeLogData.model_validate(data).thread
+        return read(WholeLogData, data).thread
 
     def episodes_of_thread(
         self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
@@ -887,7 +887,7 @@ class Operations(Transport):
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
         data = self.execute("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
-        return EpisodesOfThreadData.model_validate(data).thread
+        return read(EpisodesOfThreadData, data).thread
 
     def facts_about(
         self,
@@ -901,7 +901,7 @@ class Operations(Transport):
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
         data = self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
-        return FactsAboutData.model_validate(data).records
+        return read(FactsAboutData, data).records
 
     def typed_record(
         self,
