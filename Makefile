@@ -16,7 +16,7 @@ TYPESCRIPT := $(wildcard clients/operations/*.graphql $(addprefix clients/typesc
 # Some images set it; each process that a test starts would then compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test soak check lint format lock schema clients bench clean
+.PHONY: help install run test soak check lint format lock schema clients pack bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ clients/typescript/build/.built: clients/typescript/node_modules/.installed sche
 
 clients: clients/python/.venv/.installed clients/typescript/build/.built  ## build the clients: for Python, and for TypeScript where Node.js is
 	clients/python/.venv/bin/python clients/python/generate.py
+
+pack: install clients  ## write the packages of the service and of its clients into dist/
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . ./clients/python
+	@test ! -e clients/typescript/build/.built || npm pack --silent --ignore-scripts --pack-destination dist ./clients/typescript
 
 bench: install  ## run all benchmarks; each prints one JSON document
 	@for b in benchmarks/bench_*.py; do $(BIN)/python $$b || exit 1; done

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
-FAULTS = ("none", "drop", "lose", "cut", "refuse", "throttle", "delay")
+FAULTS = ("drop", "lose", "cut", "refuse", "throttle", "delay")
+STREAM_FAULTS = ("cut", "cut", "cut", "drop", "refuse")
 REFUSAL = b"HTTP/1.1 %s\r\nretry-after: 0\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -56,7 +57,8 @@ class UnreliableProxy:
         length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
         body = await reader.readexactly(int(length.group(1))) if length else b""
         is_stream = b"text/event-stream" in head
-        fault = self._chance.choice(FAULTS[1:]) if self._chance.random() < self.share else "none"
+        faults = STREAM_FAULTS if is_stream else FAULTS
+        fault = self._chance.choice(faults) if self._chance.random() < self.share else "none"
         self.met[f"stream: {fault}" if is_stream else fault] += 1
         if fault in ("refuse", "throttle"):
             writer.write(REFUSAL % (b"503 away" if fault == "refuse" else b"429 busy"))
@@ -73,7 +75,7 @@ class UnreliableProxy:
             out.write(head[:-2] + b"connection: close\r\n\r\n" + body)
             await out.drain()
             if is_stream:
-                left = self._chance.randint(200, 4_000) if fault in ("cut", "lose") else None
+                left = self._chance.randint(500, 6_000) if fault == "cut" else None
                 while part := await upstream.read(1 << 14):
                     writer.write(part if left is None else part[:left])
                     await writer.drain()

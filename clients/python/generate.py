@@ -211,19 +211,29 @@ def _shorten_names(made: Path, operations: list[OperationDefinitionNode]) -> Non
         word = same.get(match.group(), match.group())
         return short.get(word, word)
 
+    defined = [one for one in taken if one.split("Fields")[0] != one]
     for path, text in texts.items():
         if path.name not in ("enums.py", "input_types.py", "base_model.py"):
             names = r'(?<![."\w])[A-Z]\w+|(?<!operation_name=")(?<!Literal\[")(?<=")[A-Z]\w+(?=")'
             better = re.sub(names, renamed, text)
-            path.write_text(better if path.name == "fragments.py" else _with_fragments(better))
+            path.write_text(better if path.name == "fragments.py" else _with_fragments(better, defined))
 
 
-def _with_fragments(text: str) -> str:
-    """Return a module that imports just those models of fragments that it uses."""
+def _with_fragments(text: str, defined: list[str]) -> str:
+    """Return a module that imports just those models of fragments that it uses, and those within its base classes.
+
+    Models are built when they are first used, by the names in their module.
+    """
     text = re.sub(r"^from \.fragments import (\([^)]*\)|.*)(  # noqa.*)?\n", "", text, flags=re.MULTILINE)
-    defined = set(re.findall(r"^class (\w+)", text, flags=re.MULTILINE))
-    used = sorted({word for word in re.findall(r"\b\w+Fields\w*\b", text) if word not in defined})
-    line = f"from .fragments import {', '.join(used)}\n" if used else ""
+    own = set(re.findall(r"^class (\w+)", text, flags=re.MULTILINE))
+    used = {word for word in re.findall(r"\b\w+Fields\w*\b", text) if word not in own}
+    bases = {
+        base.strip()
+        for line in re.findall(r"^class \w+\((.*)\):", text, flags=re.MULTILINE)
+        for base in line.split(",")
+    }
+    used |= {one for one in defined if any(one.startswith(base) for base in bases & used)}
+    line = f"from .fragments import (  # noqa: F401\n    {', '.join(sorted(used))},\n)\n" if used else ""
     return text.replace("from .base_model import", line + "from .base_model import", 1)
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
+import os
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +21,7 @@ import pytest
 from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, RunConfig, Runner, function_tool
 from agents.tracing import set_trace_processors
 from anthropic import Anthropic, AsyncAnthropic, DefaultAsyncHttpxClient, DefaultHttpxClient, beta_async_tool, beta_tool
+from checkout import ROOT
 from fix_memory import fresh_database
 from fix_service import Service, run_command, running
 from langchain_core.language_models import FakeMessagesListChatModel, GenericFakeChatModel
@@ -34,7 +40,7 @@ from stratagraph_client.frameworks.anthropic_episodes import AnthropicEpisodes
 from stratagraph_client.frameworks.delivery import Delivery
 from stratagraph_client.frameworks.langchain_episodes import EpisodeCallback
 from stratagraph_client.frameworks.openai_episodes import EpisodeTracing
-from stratagraph_client.operations.enums import SourceKind
+from stratagraph_client.operations.enums import MemoryType, SourceKind
 from stratagraph_client.operations.input_types import CaptureMemoryInput
 
 ASKED, WEATHER, FAILED, ANSWERED = (
@@ -64,14 +70,9 @@ def memory(service: Service) -> Iterator[Memory]:
         yield opened
 
 
-STEPS = """query($id: String!) { thread(id: $id) {
-  turns(first: 50) { nodes { id payload } } episodes(first: 9) { nodes { payload } }
-} }"""
-
-
 def captured(memory: Memory, thread: str) -> list[Any]:
     """Return the steps of a thread as roles, texts, tools, arguments, results and failures, calls by their places."""
-    found = memory.operations.execute(STEPS, None, {"id": thread})["thread"]
+    found = memory.operations.execute("Thread", {"id": thread, "first": 50})["thread"]
     steps: list[Any] = []
     names: dict[str, int] = {}
     events = [node["payload"] for node in sorted(found["turns"]["nodes"], key=lambda node: str(node["id"]))]
@@ -91,7 +92,7 @@ def captured(memory: Memory, thread: str) -> list[Any]:
 
 
 def outcomes(memory: Memory, thread: str) -> list[tuple[Any, Any]]:
-    found = memory.operations.execute(STEPS, None, {"id": thread})["thread"]
+    found = memory.operations.execute("Thread", {"id": thread, "first": 50})["thread"]
     return [(one["payload"].get("outcome"), one["payload"].get("outcome_reason")) for one in found["episodes"]["nodes"]]
 
 
@@ -564,3 +565,53 @@ def test_what_a_callback_cannot_read_never_reaches_the_run(memory: Memory, caplo
         episodes.on_chat_model_start({}, [["no message"]], run_id="x")  # type: ignore[list-item, arg-type]
         assert episodes.dropped == 1
         assert [one.levelno for one in caplog.records if one.name == "stratagraph_client"] == [logging.WARNING]
+
+
+def test_the_second_conversation_of_the_example_knows_what_the_first_was_told(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    example = importlib.import_module("langgraph_agent")
+    assert example.converse(memory, "ann", "Which food am I allergic to?") == "I do not know."
+    assert example.converse(memory, "ann", "I am allergic to peanuts.") == "I will keep that in mind."
+    assert example.converse(memory, "ann", "Which food am I allergic to?") == "You told me: I am allergic to peanuts."
+    assert example.converse(memory, "bob", "Which food am I allergic to?") == "I do not know."
+    found = memory.recall("What is ann allergic to?", types=[MemoryType.SEMANTIC])
+    assert "I am allergic to peanuts." in found.memories[0].text
+
+
+PAGE = (ROOT / "docs" / "clients" / "langgraph.md").read_text()
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE))
+def test_the_programs_of_the_page_run(service: Service, memory: Memory, block: str) -> None:
+    answers = {"gpt": response_of(1, [item_of("Done.")]), "claude": MESSAGES[1]}
+    with ModelServer(lambda body: as_json(answers[body["model"].split("-")[0]])(body)) as server:
+        models = {f"{name}_BASE_URL": server.url for name in ("OPENAI", "ANTHROPIC")}
+        keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none", "STRATAGRAPH_URL": str(service.url)}
+        # Its own processor of traces would send them to OpenAI.
+        quiet = "from agents import set_trace_processors\nset_trace_processors([])\n" if "agents" in block else ""
+        program = [sys.executable, "-c", quiet + block]
+        done = subprocess.run(program, capture_output=True, text=True, check=False, env=os.environ | models | keys)
+    assert done.returncode == 0, done.stderr
+    assert "dropped" not in done.stderr
+    if (thread := re.search(r"deploy-\d", block)) is not None:
+        assert next(one[1] for one in captured(memory, thread[0])) == "Deploy, please."
+        assert outcomes(memory, thread[0]) == [("success", None)]
+    else:
+        assert "users/alice/food" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "framework", "extra"),
+    [
+        ("langchain_episodes", "langchain_core", "langgraph"),
+        ("openai_episodes", "agents", "openai-agents"),
+        ("anthropic_episodes", "httpx2", "anthropic"),
+    ],
+)
+def test_without_the_framework_the_import_names_the_extra(module: str, framework: str, extra: str) -> None:
+    hidden = f"import sys; sys.modules[{framework!r}] = None; import stratagraph_client; "
+    program = [sys.executable, "-c", f"{hidden}import stratagraph_client.frameworks.{module}"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert f"run: pip install 'stratagraph-client[{extra}]'" in done.stderr

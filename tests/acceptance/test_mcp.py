@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -157,7 +158,11 @@ async def test_two_agents_share_a_data_directory_that_no_service_runs_on(tmp_pat
     assert found["structuredContent"]["memories"][0]["id"] == id_
     await second.call("remember", text="The parrot eats nuts")
     assert await first.end(signal.SIGTERM) == (0, "")
-    found = await second.call("recall", query="What does the parrot eat?")  # which now runs the store itself
+    for _ in range(6):  # it now opens the store itself, which takes a while, and says so
+        found = await second.call("recall", query="What does the parrot eat?")
+        if not found.get("isError"):
+            break
+        assert "try again" in json.dumps(found)
     assert "nuts" in json.dumps(found)
     assert await second.end(None) == (0, "")
     here = str(tmp_path)
@@ -209,3 +214,29 @@ async def test_the_reference_inspector_finds_no_fault(inspector: list[str], serv
     told = await inspect(*over_stdio, "--method", "tools/call", "--tool-name", "recall", "--tool-arg", "query=parrot")
     assert told["structuredContent"]["memories"][0]["id"] == id_
     await inspect(*over_stdio, "--method", "tools/call", "--tool-name", "forget", "--tool-arg", "id=x", status=5)
+
+
+async def test_a_scripted_model_uses_memory_by_what_the_definitions_say(service: Service, tmp_path: Path) -> None:
+    assert service.url is not None
+    whole = [sys.executable, str(EXAMPLES / "mcp_agent.py"), "--url", service.url]
+    done = await asyncio.to_thread(
+        subprocess.run, whole, capture_output=True, text=True, env=environment(), cwd=tmp_path, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    picked = [
+        line.split()[0]
+        for line in done.stdout.splitlines()
+        if line.startswith("  ") and "{" in line and not line.startswith("  {")
+    ]
+    assert picked == [
+        "remember",
+        "correct",
+        "log_step",
+        "report_outcome",
+        "lessons",
+        "recall",
+        "explain",
+        "report_outcome",
+    ]
+    assert done.stdout.splitlines()[-1].endswith("The demo is on Friday")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import filecmp
+import importlib
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from pydantic import BaseModel
 
 from stratagraph.graphql.schema import sdl
 
@@ -95,6 +97,14 @@ def test_the_search_for_untyped_values_finds_them() -> None:
         "a: Any\nclass C:\n    b: list[Any]\n    def f(self, b: list[Any]) -> Any: ...\n    def _g(self) -> Any: ..."
     )
     assert list(untyped(source)) == ["a: Any", "b: list[Any]", "f: list[Any]", "f: Any"]
+
+
+def test_every_model_can_be_built() -> None:
+    for path in (PACKAGE / "operations").glob("[a-z]*.py"):
+        module = importlib.import_module(f"stratagraph_client.operations.{path.stem}")
+        for model in vars(module).values():
+            if isinstance(model, type) and issubclass(model, BaseModel) and model is not BaseModel:
+                assert model.model_rebuild(force=True) is not False, model
 
 
 def test_a_document_and_a_fragment_are_held_once() -> None:

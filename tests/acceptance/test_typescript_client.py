@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import httpx
 import pytest
@@ -208,7 +208,7 @@ async def store_plan(client: Client, version: int, ops: Sequence[str], token: st
 
 def compare(svg: str, graph: Mapping[str, Any]) -> None:
     """Check that a picture has the steps and links of an answer, each step right of those that it follows."""
-    picture = ElementTree.fromstring(svg)
+    picture = ET.fromstring(svg)
     drawn = {one.get("id"): one for one in picture.iter() if one.get("class") in ("step", "link")}
     steps = {f"step-{step['id']}": step for step in graph["steps"]}
     assert set(drawn) == {*steps, *(link["id"] for link in graph["links"])}

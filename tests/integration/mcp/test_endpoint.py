@@ -93,6 +93,7 @@ async def test_what_is_of_another_tenant_or_scope_is_as_if_it_were_not_there(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.memory.feedback.waiting.WAIT_S", 0.0)
+    monkeypatch.setattr("stratagraph.memory.feedback.waiting.YOUNG_S", 0.0)  # or the client would try again
     async with serving_mcp(database_url, tmp_path, single_user="off") as served:
         own = served.wire(await token(served, scopes={"a"}))
         others = [
@@ -104,7 +105,7 @@ async def test_what_is_of_another_tenant_or_scope_is_as_if_it_were_not_there(
             step = await other.call("log_step", text="ask the parrot")
             asked = (await other.call("recall", query="parrot"))["retrieval_id"]
             playbook = (await other.call("lessons"))["playbook_id"]
-            unknown = str(uuid7())  # an id says when it was made, which errors may depend on
+            unknown = str(uuid7())  # of this minute: ids say when they were made, and errors may too
             assert (await own.call("recall", query="What does the parrot speak?"))["memories"] == []
             for tool, arguments in (
                 ("explain", {"id": hidden}),

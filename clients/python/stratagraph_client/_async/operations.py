@@ -43,6 +43,7 @@ from stratagraph_client.operations.fragments import (
     RecordFields,
     RevisedFields,
 )
+from stratagraph_client.operations.get_items import GetItemsResult
 from stratagraph_client.operations.health import HealthData, HealthResult
 from stratagraph_client.operations.history import HistoryData, HistoryResult
 from stratagraph_client.operations.impact import ImpactData, ImpactResult
@@ -87,6 +88,7 @@ from stratagraph_client.operations.latest_of_log import LatestOfLogData, LatestO
 from stratagraph_client.operations.learn_again import LearnAgainData, LearnAgainResult
 from stratagraph_client.operations.learn_lesson import LearnLessonData, LearnLessonResult
 from stratagraph_client.operations.lesson_page import LessonPageData, LessonPageResult
+from stratagraph_client.operations.list_items import ListItemsData, ListItemsResult
 from stratagraph_client.operations.merge import MergeData
 from stratagraph_client.operations.metrics import MetricsData, MetricsResult
 from stratagraph_client.operations.penalize import PenalizeData
@@ -98,6 +100,8 @@ from stratagraph_client.operations.plans_containing import PlansContainingData, 
 from stratagraph_client.operations.playbook import PlaybookData, PlaybookResult
 from stratagraph_client.operations.predicates import PredicatesData
 from stratagraph_client.operations.predicates_in_use import PredicatesInUseData
+from stratagraph_client.operations.put_items import PutItemsData, PutItemsResult
+from stratagraph_client.operations.rank_items import RankItemsData, RankItemsResult
 from stratagraph_client.operations.recall import RecallData, RecallResult
 from stratagraph_client.operations.recent_failures import RecentFailuresData
 from stratagraph_client.operations.record import RecordData, RecordResult
@@ -119,6 +123,7 @@ from stratagraph_client.operations.retract import RetractData
 from stratagraph_client.operations.retrieve_graph import RetrieveGraphData, RetrieveGraphResult
 from stratagraph_client.operations.retry_capture import RetryCaptureData, RetryCaptureResult
 from stratagraph_client.operations.revise_briefly import ReviseBrieflyData, ReviseBrieflyResult
+from stratagraph_client.operations.revise_items import ReviseItemsData, ReviseItemsResult
 from stratagraph_client.operations.revise_records import ReviseRecordsData, ReviseRecordsResult
 from stratagraph_client.operations.revision_impact import RevisionImpactData, RevisionImpactResult
 from stratagraph_client.operations.revision_rules import RevisionRulesData, RevisionRulesResult
@@ -912,6 +917,72 @@ class AsyncOperations(AsyncTransport):
         instant and by the present one."""
         data = await self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(FactsAboutData, data).records
+
+    async def list_items(
+        self,
+        filter_: RecordFilter,
+        first: int,
+        after: str | None | UnsetType = UNSET,
+        *,
+        timeout_s: float | None = None,
+    ) -> ListItemsResult:
+        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
+        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
+        instant and by the present one."""
+        data = await self.execute("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        return read(ListItemsData, data).records
+
+    async def get_items(
+        self,
+        filter0: RecordFilter,
+        filter1: RecordFilter,
+        filter2: RecordFilter,
+        filter3: RecordFilter,
+        filter4: RecordFilter,
+        filter5: RecordFilter,
+        filter6: RecordFilter,
+        filter7: RecordFilter,
+        filter8: RecordFilter,
+        filter9: RecordFilter,
+        *,
+        timeout_s: float | None = None,
+    ) -> GetItemsResult:
+        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
+        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
+        instant and by the present one."""
+        data = await self.execute(
+            "GetItems",
+            {
+                "filter0": filter0,
+                "filter1": filter1,
+                "filter2": filter2,
+                "filter3": filter3,
+                "filter4": filter4,
+                "filter5": filter5,
+                "filter6": filter6,
+                "filter7": filter7,
+                "filter8": filter8,
+                "filter9": filter9,
+            },
+            timeout_s,
+        )
+        return read(GetItemsResult, data)
+
+    async def put_items(self, input: RememberAllInput, *, timeout_s: float | None = None) -> PutItemsResult:
+        """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
+        data = await self.execute("PutItems", {"input": input}, timeout_s)
+        return read(PutItemsData, data).rememberAll
+
+    async def revise_items(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseItemsResult:
+        """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
+        one, by `deleteRecord`."""
+        data = await self.execute("ReviseItems", {"input": input}, timeout_s)
+        return read(ReviseItemsData, data).reviseRecords
+
+    async def rank_items(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RankItemsResult:
+        """Return the records that best match a task, and the records and relations around them."""
+        data = await self.execute("RankItems", {"input": input}, timeout_s)
+        return read(RankItemsData, data).retrieveGraph
 
     async def typed_record(
         self,

@@ -116,7 +116,7 @@ class _Files:
         return found
 
     def _captured(self, entry: Entry, seen: str) -> dict[str, Any]:
-        # Once what was deleted is pruned, a path may have been made in sight of the same records before, on another day.
+        # Once what was deleted is pruned, a path may have been made in sight of the same records on another day.
         day = f"{datetime.now(UTC):%Y-%m-%d}"
         place = "\x00".join([self._subject, self._scope or "", *entry.path, seen, day])
         made: dict[str, Any] = {

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from uuid import uuid4
 
 try:
     from langgraph.store.base import (
@@ -25,7 +24,7 @@ except ImportError as error:
     raise ImportError("LangGraph is not installed; run: pip install 'stratagraph-client[langgraph]'") from error
 
 from stratagraph_client import AsyncMemory, Memory
-from stratagraph_client.errors import StratagraphError
+from stratagraph_client.errors import Conflict, Forbidden, InvalidInput, NotFound
 from stratagraph_client.frameworks.langgraph_filters import fits
 from stratagraph_client.frameworks.langgraph_items import (
     StoredItem,
@@ -37,25 +36,14 @@ from stratagraph_client.frameworks.langgraph_items import (
     tags_of,
     words_of,
 )
-from stratagraph_client.frameworks.langgraph_requests import (
-    CURRENT,
-    LIST,
-    MOST_CAPTURES,
-    MOST_FIELDS,
-    MOST_REVISIONS,
-    PAGE,
-    PUT,
-    RANK,
-    REMOVE,
-    get_request,
-    names_request,
-    revise_request,
-)
-from stratagraph_client.frameworks.requests import Request, Steps, carry_out, carry_out_async
+from stratagraph_client.frameworks.langgraph_requests import CURRENT, PAGE, look_up
+from stratagraph_client.frameworks.operation_steps import Request, Steps, carry_out, carry_out_async
 
 Namespace = tuple[str, ...]
 Place = tuple[Namespace, str]
 
+MOST_REVISIONS = 100  # of one transaction
+MOST_CAPTURES = 500  # of one transaction; the service takes 1,000
 RANKED = 100  # items that a query puts in order; the others follow
 REFRESHED_AFTER = 0.1  # of its time to live: an item that is read sooner is not written again
 ATTEMPTS = 5  # at a deletion while others write the same item
@@ -137,14 +125,11 @@ class StratagraphStore(BaseStore):
 
     def _current(self, places: Sequence[Place]) -> Steps[dict[Place, list[StoredItem]]]:
         """Return the current items of each place, the newest first: one, unless another sensitivity has one too."""
-        stored: dict[Place, list[StoredItem]] = {}
-        for start in range(0, len(places), MOST_FIELDS):
-            part = places[start : start + MOST_FIELDS]
-            answer = yield get_request([self._filter_of(*place) for place in part])
-            for n, place in enumerate(part):
-                nodes = answer[f"item{n}"]["nodes"]
-                stored[place] = [one for node in nodes if (one := stored_item(node)) is not None and one.place == place]
-        return stored
+        found = yield from look_up([self._filter_of(*place) for place in places])
+        return {
+            place: [one for node in nodes if (one := stored_item(node)) is not None and one.place == place]
+            for place, nodes in zip(places, found, strict=True)
+        }
 
     def _filter_of(self, namespace: Namespace, key: str) -> dict[str, Any]:
         scopes = [self._scope_of(namespace)]
@@ -166,7 +151,7 @@ class StratagraphStore(BaseStore):
         seen: set[Place] = set()
         after = None
         while most is None or len(found) < most:
-            answer = yield Request(LIST, "ListItems", {"filter": listed, "first": PAGE, "after": after})
+            answer = yield Request("ListItems", {"filter": listed, "first": PAGE, "after": after})
             for node in answer["records"]["nodes"]:
                 item = stored_item(node)
                 if item is None or item.place in seen or not self._belongs(item, prefix):
@@ -217,7 +202,7 @@ class StratagraphStore(BaseStore):
         }
         if isinstance(self._scope, str):
             asked["scopes"] = [self._scope] if self._scope else []
-        answer = yield Request(RANK, "RankItems", {"input": asked})
+        answer = yield Request("RankItems", {"input": asked})
         hits: dict[Place, tuple[StoredItem, float | None]] = {}
         for node in answer["retrieveGraph"]["nodes"]:
             item = stored_item(node["record"]) if node["root"] else None
@@ -244,16 +229,14 @@ class StratagraphStore(BaseStore):
             if item.ttl is None or item.ends_at is None or item.ends_at - now > item.ttl * (1 - REFRESHED_AFTER):
                 continue
             end = (now + item.ttl).isoformat()
-            due.append(
-                {
-                    "recordId": item.id,
-                    "expectedVersion": item.version,
-                    "changes": {"validity": {"mode": "timeboxed", "end": end}, "evidence": [_EVIDENCE]},
-                    "rationale": "The item was read, and lives on.",
-                    "idempotencyKey": str(uuid4()),
-                }
-            )
-        yield from self._revise("amend", due)
+            amended = {
+                "recordId": item.id,
+                "expectedVersion": item.version,
+                "changes": {"validity": {"mode": "timeboxed", "end": end}, "evidence": [_EVIDENCE]},
+                "rationale": "The item was read, and lives on.",
+            }
+            due.append({"amend": amended})
+        yield from self._revise(due)
 
     def _write(self, puts: Mapping[Place, PutOp], stored: Mapping[Place, Sequence[StoredItem]]) -> Steps[None]:
         now = self._clock()
@@ -262,13 +245,13 @@ class StratagraphStore(BaseStore):
         old: list[StoredItem] = []
         written: list[dict[str, Any]] = []
         for start in range(0, len(items), MOST_CAPTURES):
-            answer = yield Request(PUT, "PutItems", {"input": {"items": items[start : start + MOST_CAPTURES]}})
+            answer = yield Request("PutItems", {"input": {"items": items[start : start + MOST_CAPTURES]}})
             written += [one["primaryRecord"] for one in answer["rememberAll"]["results"]]
         for place, record in zip(given, written, strict=True):
             # A value with a secret is stored at a higher sensitivity, where it does not take the place of the old one.
             old += [one for one in stored[place] if one.sensitivity != record["sensitivity"]]
         kept = [record for op, record in zip(given.values(), written, strict=True) if op.ttl is None]
-        yield from self._revise("pin", [{"recordId": one["id"], "pinned": True, "rationale": _KEPT} for one in kept])
+        yield from self._revise([{"pin": {"recordId": one["id"], "pinned": True, "rationale": _KEPT}} for one in kept])
         gone = [place for place, op in puts.items() if op.value is None]
         old += [one for place in gone for one in stored[place]]
         yield from self._remove(old, gone)
@@ -285,26 +268,22 @@ class StratagraphStore(BaseStore):
             "summary": summary_of(value, index),
             "tags": tags_of(namespace),
             "scope": self._scope_of(namespace),
-            "idempotencyKey": str(uuid4()),
         }
 
     def _remove(self, old: Sequence[StoredItem], places: Sequence[Place]) -> Steps[None]:
         """Retract records, and the current ones of places; again where somebody wrote in between."""
         for attempt in range(ATTEMPTS):
+            retractions = [{"retract": {"recordId": one.id, "rationale": _DELETED}} for one in old]
             try:
                 for start in range(0, len(old), MOST_REVISIONS):
-                    part = old[start : start + MOST_REVISIONS]
-                    retractions = [{"retract": {"recordId": one.id, "rationale": _DELETED}} for one in part]
-                    revised = {"items": retractions, "idempotencyKey": str(uuid4())}
-                    yield Request(REMOVE, "RemoveItems", {"input": revised})
+                    yield Request("ReviseItems", {"input": {"items": retractions[start : start + MOST_REVISIONS]}})
                 return
-            except StratagraphError as error:
-                if error.code not in ("VERSION_CONFLICT", "NOT_FOUND") or attempt == ATTEMPTS - 1:
+            except (Conflict, NotFound):
+                if attempt == ATTEMPTS - 1:
                     raise
             again = list(dict.fromkeys([*places, *(one.place for one in old)]))
-            ids = {one.id for one in old}
+            ids, gone = {one.id for one in old}, set(places)
             stored = yield from self._current(again)
-            gone = set(places)
             old = [one for place in again for one in stored[place] if place in gone or one.id in ids]
 
     def _remove_names(self, places: Sequence[Place]) -> Steps[None]:
@@ -312,22 +291,25 @@ class StratagraphStore(BaseStore):
 
         The service refuses where an item is there again, and where the credential may not see all that it may name.
         """
-        for start in range(0, len(places), MOST_FIELDS):
-            part = places[start : start + MOST_FIELDS]
-            names, scopes = [subject_of(*place) for place in part], [self._scope_of(space) for space, _ in part]
-            answer = yield names_request(names, scopes)
-            ids = [
-                one["id"]
-                for n, (name, scope) in enumerate(zip(names, scopes, strict=True))
-                for one in answer[f"item{n}"]["nodes"]
-                if one["name"] == name and one["scope"] == scope
-            ]
-            yield from self._revise("retract", [{"recordId": one, "rationale": _DELETED} for one in ids])
+        retractions: list[dict[str, Any]] = []
+        for namespace, key in places:
+            name, scope = subject_of(namespace, key), self._scope_of(namespace)
+            answer = yield Request("EntityPage", {"name": name, "scope": scope, "first": 10})
+            nodes = [one for one in answer["entityPage"]["nodes"] if one["name"] == name and one["scope"] == scope]
+            retractions += [{"retract": {"recordId": one["id"], "rationale": _DELETED}} for one in nodes]
+        yield from self._revise(retractions)
 
-    def _revise(self, revision: str, inputs: Sequence[Mapping[str, Any]]) -> Steps[None]:
-        """Revise records, each by itself; what is refused is left as it is."""
-        for start in range(0, len(inputs), MOST_FIELDS):
-            yield revise_request(revision, inputs[start : start + MOST_FIELDS])
+    def _revise(self, revisions: Sequence[Mapping[str, Any]]) -> Steps[None]:
+        """Revise records together, or each by itself where that is refused; what is refused alone stays as it is."""
+        for start in range(0, len(revisions), MOST_REVISIONS):
+            part = revisions[start : start + MOST_REVISIONS]
+            for some in (part, *([one] for one in part if len(part) > 1)):
+                try:
+                    yield Request("ReviseItems", {"input": {"items": list(some)}})
+                except (Conflict, Forbidden, InvalidInput, NotFound):
+                    continue
+                if some is part:
+                    break
 
 
 _DELETED = "Deleted from the store."

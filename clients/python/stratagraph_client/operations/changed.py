@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import ChangeFields
+from .fragments import (  # noqa: F401
+    ChangeFields,
+)
 
 
 class ChangedData(BaseModel):

@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import RunFields
+from .fragments import (  # noqa: F401
+    RunFields,
+)
 
 
 class ConsolidationRunsData(BaseModel):

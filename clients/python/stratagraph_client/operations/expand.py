@@ -1,5 +1,9 @@
 from .base_model import BaseModel
-from .fragments import FreshnessFields, RecordFields, RelationFields
+from .fragments import (  # noqa: F401
+    FreshnessFields,
+    RecordFields,
+    RelationFields,
+)
 
 
 class ExpandData(BaseModel):

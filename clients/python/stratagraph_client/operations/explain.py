@@ -5,7 +5,10 @@ from pydantic import Field
 
 from .base_model import BaseModel
 from .enums import MemoryType
-from .fragments import RecordFields, RelationFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+    RelationFields,
+)
 
 
 class ExplainResult(BaseModel):

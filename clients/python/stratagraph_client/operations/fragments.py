@@ -137,6 +137,15 @@ class FreshnessFields(BaseModel):
     mirrorLagSeconds: float | None
 
 
+class ItemFields(BaseModel):
+    id: str
+    version: int
+    scope: str
+    sensitivity: Sensitivity
+    updatedAt: datetime
+    payload: JsonValue | None
+
+
 class LabelFields(BaseModel):
     nodes: list["LabelFieldsNodes"]
     pageInfo: "LabelFieldsPageInfo"

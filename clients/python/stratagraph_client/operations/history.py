@@ -1,7 +1,9 @@
 from datetime import datetime
 
 from .base_model import BaseModel
-from .fragments import RecordFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+)
 
 
 class HistoryData(BaseModel):

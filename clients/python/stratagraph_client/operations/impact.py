@@ -2,7 +2,10 @@ from pydantic import Field
 
 from .base_model import BaseModel
 from .enums import MemoryType
-from .fragments import FreshnessFields, RecordFields
+from .fragments import (  # noqa: F401
+    FreshnessFields,
+    RecordFields,
+)
 
 
 class ImpactData(BaseModel):

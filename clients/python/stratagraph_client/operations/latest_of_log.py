@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import LogFields
+from .fragments import (  # noqa: F401
+    LogFields,
+)
 
 
 class LatestOfLogData(BaseModel):

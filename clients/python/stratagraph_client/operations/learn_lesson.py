@@ -1,5 +1,8 @@
 from .base_model import BaseModel
-from .fragments import ReceiptFields, RecordFields
+from .fragments import (  # noqa: F401
+    ReceiptFields,
+    RecordFields,
+)
 
 
 class LearnLessonData(BaseModel):

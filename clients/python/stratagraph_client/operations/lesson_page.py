@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import RecordFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+)
 
 
 class LessonPageData(BaseModel):

@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import PredicateFields
+from .fragments import (  # noqa: F401
+    PredicateFields,
+)
 
 
 class PredicatesData(BaseModel):

@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import LabelFields
+from .fragments import (  # noqa: F401
+    LabelFields,
+)
 
 
 class PredicatesInUseData(BaseModel):

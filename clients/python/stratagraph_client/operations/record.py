@@ -5,7 +5,10 @@ from pydantic import JsonValue
 
 from .base_model import BaseModel
 from .enums import DecayCurve, DeletionPolicy, ReadingState
-from .fragments import RecordFields, RelationFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+    RelationFields,
+)
 
 
 class RecordData(BaseModel):

@@ -1,5 +1,8 @@
 from .base_model import BaseModel
-from .fragments import FreshnessFields, RecordFields
+from .fragments import (  # noqa: F401
+    FreshnessFields,
+    RecordFields,
+)
 
 
 class RelatedEntitiesData(BaseModel):

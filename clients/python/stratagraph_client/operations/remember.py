@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import CapturedFields
+from .fragments import (  # noqa: F401
+    CapturedFields,
+)
 
 
 class RememberData(BaseModel):

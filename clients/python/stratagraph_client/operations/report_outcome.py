@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import OutcomeFields
+from .fragments import (  # noqa: F401
+    OutcomeFields,
+)
 
 
 class ReportOutcomeData(BaseModel):

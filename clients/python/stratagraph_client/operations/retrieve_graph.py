@@ -2,7 +2,11 @@ from datetime import datetime
 from typing import Optional
 
 from .base_model import BaseModel
-from .fragments import FreshnessFields, RecordFields, RelationFields
+from .fragments import (  # noqa: F401
+    FreshnessFields,
+    RecordFields,
+    RelationFields,
+)
 
 
 class RetrieveGraphData(BaseModel):

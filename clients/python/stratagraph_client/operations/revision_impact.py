@@ -1,6 +1,8 @@
 from .base_model import BaseModel
 from .enums import RecordState
-from .fragments import RecordFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+)
 
 
 class RevisionImpactData(BaseModel):

@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import RevisedFields
+from .fragments import (  # noqa: F401
+    RevisedFields,
+)
 
 
 class SupersedeRecordData(BaseModel):

@@ -1,7 +1,9 @@
 from typing import Optional
 
 from .base_model import BaseModel
-from .fragments import RecordFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+)
 
 
 class ThreadData(BaseModel):

@@ -5,7 +5,34 @@ from pydantic import Field
 
 from .base_model import BaseModel
 from .enums import MemoryType
-from .fragments import RecordFields, RelationFields, TypedFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+    RelationFields,
+    TypedFields,
+    TypedFieldsTypedCompetence,
+    TypedFieldsTypedCompetenceLesson,
+    TypedFieldsTypedCompetencePerformance,
+    TypedFieldsTypedCompetenceRecipe,
+    TypedFieldsTypedCompetenceTriggers,
+    TypedFieldsTypedEntity,
+    TypedFieldsTypedEntityAliases,
+    TypedFieldsTypedEntityIdentifiers,
+    TypedFieldsTypedEpisode,
+    TypedFieldsTypedEpisodeEnvironment,
+    TypedFieldsTypedEpisodeTimeline,
+    TypedFieldsTypedEpisodeToolGraph,
+    TypedFieldsTypedFact,
+    TypedFieldsTypedFactEvidence,
+    TypedFieldsTypedFactRevision,
+    TypedFieldsTypedFactValidity,
+    TypedFieldsTypedPlan,
+    TypedFieldsTypedPlanEdges,
+    TypedFieldsTypedPlanMetrics,
+    TypedFieldsTypedPlanNodes,
+    TypedFieldsTypedPlanNodesMetrics,
+    TypedFieldsTypedWorkingState,
+    TypedFieldsTypedWorkingStateActiveConstraints,
+)
 
 
 class TypedRecordData(BaseModel):

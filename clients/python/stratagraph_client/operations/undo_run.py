@@ -1,6 +1,9 @@
 from .base_model import BaseModel
 from .enums import KeptReason
-from .fragments import RecordFields, RunFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+    RunFields,
+)
 
 
 class UndoRunData(BaseModel):

@@ -1,6 +1,8 @@
 from .base_model import BaseModel
 from .enums import AbsenceReason
-from .fragments import RecordFields
+from .fragments import (  # noqa: F401
+    RecordFields,
+)
 
 
 class WhyNotData(BaseModel):

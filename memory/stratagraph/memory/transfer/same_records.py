@@ -1,7 +1,8 @@
 """Finding the records of an export that are stored here under other ids, before anything is stored.
 
-An entity is the same as the one here that has an identifier of it, a fact as one of the same content and state. Both
-are mapped to the one here, wherever the file names them, and are not stored again.
+An entity is the same as the one here that has an identifier of it, a fact as one of the same content and state, unless
+it took the place of what is active here. Both are mapped to the one here, wherever the file names them, and are not
+stored again.
 """
 
 from __future__ import annotations
@@ -61,9 +62,10 @@ async def map_facts(session: ImportSession) -> None:
     """Map the facts of the file that are stored here too; remember those that contradict one of the same content here.
 
     These are current facts that are in another state here, and current ones that took the place of one, directly or
-    not, which is active here.
+    not, which is active here. The latter are not mapped either: what they superseded would come as superseded by the
+    fact here, which stands beside it.
     """
-    tenant, mapped = session.writer.tenant, list[tuple[UUID, UUID]]()
+    tenant, mapped = session.writer.tenant, list[tuple[int, UUID, UUID, bool]]()
     taken: set[UUID] = set()
     differing: dict[UUID, EqualFact] = {}
     overtaken: dict[UUID, UUID] = {}  # what took the place of a fact that is active here, with that one
@@ -78,8 +80,7 @@ async def map_facts(session: ImportSession) -> None:
             same = next((fact.id for fact in equal if _is_same(one, fact) and fact.id not in taken), None)
             if one.id in new and same is not None:
                 taken.add(same)
-                mapped.append((one.id, same))
-                session.report.map(number, one.line.type.label, one.id, same)
+                mapped.append((number, one.id, same, one.is_current))
             elif one.is_current and one.id in new and equal:
                 differing[one.id] = equal[0]
             if not one.is_current and (after := _successor(one)) is not None:
@@ -89,8 +90,10 @@ async def map_facts(session: ImportSession) -> None:
         check_most(len(differing) + len(overtaken))
     session.contradicted = {id_: _OVERTAKES.format(here) for id_, here in overtaken.items()}
     session.contradicted |= {id_: _DIFFERS.format(fact.id, fact.state.label) for id_, fact in differing.items()}
-    for id_, here in mapped:
-        session.mapped.add(id_, here)
+    for number, id_, here, is_current in mapped:
+        if not (is_current and id_ in overtaken):
+            session.mapped.add(id_, here)
+            session.report.map(number, MemoryType.SEMANTIC.label, id_, here)
 
 
 async def _restorable(session: ImportSession, lines: Sequence[tuple[int, RecordLine]]) -> list[_Numbered]:

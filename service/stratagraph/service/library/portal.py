@@ -13,21 +13,11 @@ from typing import Any, TypeVar
 import httpx
 import uvloop
 
-from stratagraph.graphql.error_fields import extensions_of
 from stratagraph.service.library.store import Store
 from stratagraph.store.event_log import as_a_guest
 
 EVENTS = "text/event-stream"
 T = TypeVar("T")
-
-
-class Unreachable(Exception):
-    """The thread of a portal cannot be reached from here; the message says what to do."""
-
-    def response(self) -> httpx.Response:
-        """Return the response to a request that was not sent."""
-        content = {"errors": [{"message": str(self), "extensions": extensions_of("UNAVAILABLE")}]}
-        return httpx.Response(503, json=content)
 
 
 class Portal:
@@ -69,14 +59,12 @@ class Portal:
         return self.submit(self._answer(request))
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run `work` in the thread's loop. Raises Unreachable in a forked process, and after the close."""
-        if self.is_of_this_process and self._loop is not None:
-            with suppress(RuntimeError):  # the loop has ended
+        """Run `work` in the thread's loop. Raises httpx.ConnectError once that has ended."""
+        if self._loop is not None:
+            with suppress(RuntimeError):
                 return asyncio.run_coroutine_threadsafe(work, self._loop)
         work.close()
-        if not self.is_of_this_process:
-            raise Unreachable("The memory was opened in the process that this one was forked from; open it here too.")
-        raise Unreachable("The memory is closed; open it again.")
+        raise httpx.ConnectError("The memory is closed; open it again.")
 
     async def _answer(self, request: httpx.Request) -> Answer:
         response = await self._store.answer(request)

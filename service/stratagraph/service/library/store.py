@@ -72,7 +72,7 @@ class Store:
                 async with asyncio.timeout(patience_s):
                     transport = await self._settled()
             except TimeoutError:
-                raise httpx.ConnectTimeout("The store is still being opened; try again.", request=request) from None
+                raise httpx.ConnectError("The store is still being opened; try again.", request=request) from None
             except StratagraphError as error:
                 content = {"errors": [{"message": error.message, "extensions": error_fields(error)}]}
                 return httpx.Response(503, json=content)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 
 import httpx
 
-from stratagraph.service.library.portal import Answer, Portal, Unreachable
+from stratagraph.service.library.portal import Answer, Portal
 
 
 class AsyncPortalTransport(httpx.AsyncBaseTransport):
@@ -18,10 +19,7 @@ class AsyncPortalTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         sent = _copy(request, await request.aread())
-        try:
-            answer = await asyncio.wrap_future(self._portal.send(sent))
-        except Unreachable as error:
-            return error.response()
+        answer = await asyncio.wrap_future(self._portal.send(sent))
         stream = _AsyncEvents(self._portal, answer) if answer.is_stream else httpx.ByteStream(answer.body)
         return httpx.Response(answer.status, headers=answer.headers, stream=stream)
 
@@ -33,10 +31,7 @@ class PortalTransport(httpx.BaseTransport):
         self._portal = portal
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        try:
-            future = self._portal.send(_copy(request, request.read()))
-        except Unreachable as error:
-            return error.response()
+        future = self._portal.send(_copy(request, request.read()))
         try:
             answer = future.result()
         except BaseException:
@@ -63,7 +58,8 @@ class _AsyncEvents(httpx.AsyncByteStream):
             yield part
 
     async def aclose(self) -> None:
-        await asyncio.wrap_future(self._portal.submit(self._answer.end()))
+        with suppress(httpx.ConnectError):  # where the memory is closed, the stream is too
+            await asyncio.wrap_future(self._portal.submit(self._answer.end()))
 
 
 class _Events(httpx.SyncByteStream):
@@ -76,4 +72,5 @@ class _Events(httpx.SyncByteStream):
             yield part
 
     def close(self) -> None:
-        self._portal.submit(self._answer.end()).result()
+        with suppress(httpx.ConnectError):
+            self._portal.submit(self._answer.end()).result()

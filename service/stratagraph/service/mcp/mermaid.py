@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from stratagraph_client.operations.enums import PlanLinkKind
-from stratagraph_client.operations.plan_graph import PlanGraphPlanGraph
+from stratagraph_client.operations.plan_graph import PlanGraphResult
 
 MAX_LABEL = 120  # characters
 _ENTITIES = str.maketrans({'"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\\": "#92;"})
 
 
-def flowchart(plan: PlanGraphPlanGraph) -> str:
+def flowchart(plan: PlanGraphResult) -> str:
     """Return the steps and links of a plan. Data that a step hands on is a dotted arrow."""
     numbers = {step.id: f"s{number}" for number, step in enumerate(plan.steps)}
     lines = ["flowchart LR"]

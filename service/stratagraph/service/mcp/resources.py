@@ -66,7 +66,7 @@ async def read(memory: AsyncMemory, uri: str) -> list[TextResourceContents]:
 
 
 async def _record(memory: AsyncMemory, id_: str) -> _Read:
-    record = await memory.operations.typed_record(id=id_)
+    record = (await memory.operations.explain(id_)).record
     if record is None:
         raise _unknown("record", id_)
     sources = record.provenance.sources if record.provenance is not None else []
@@ -87,11 +87,11 @@ async def _record(memory: AsyncMemory, id_: str) -> _Read:
             lines.append(
                 f"- {predicate}: {_line(other.name or other.type_.value.lower())} ({_uri('record', other.id)})"
             )
-    return _MARKDOWN, "\n".join(lines), _data(record, without={"typed"})
+    return _MARKDOWN, "\n".join(lines), _data(record, without=set())
 
 
 async def _episode(memory: AsyncMemory, id_: str) -> _Read:
-    record = await memory.operations.typed_record(id=id_)
+    record = (await memory.operations.explain(id_)).record
     if record is None or record.type_ is not MemoryType.EPISODIC:
         raise _unknown("episode", id_)
     payload = record.payload if isinstance(record.payload, dict) else {}
@@ -101,7 +101,7 @@ async def _episode(memory: AsyncMemory, id_: str) -> _Read:
         if isinstance(event, dict):
             said = event.get("summary") or event.get("event_kind") or ""
             lines.append(f"- {event.get('t', '')} {event.get('event_kind', '')}: {_line(str(said))}")
-    return _MARKDOWN, "\n".join(lines), _data(record, without={"typed", "relations"})
+    return _MARKDOWN, "\n".join(lines), _data(record, without={"relations"})
 
 
 async def _thread(memory: AsyncMemory, name: str) -> _Read:

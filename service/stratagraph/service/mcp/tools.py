@@ -130,10 +130,10 @@ async def _recall(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> 
 
 async def _explain(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     id_ = given["id"]
-    record = await memory.operations.typed_record(id=id_)
+    known = await memory.operations.explain(id_)
+    record = known.record
     if record is None:
         raise _unknown(id_)
-    log = await memory.operations.audit_log(id=id_, first=MOST_SHOWN)
     related = []
     for one in (record.relations or [])[:MOST_SHOWN]:
         is_outgoing = one.sourceId == record.id
@@ -157,7 +157,7 @@ async def _explain(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) ->
         "history": [
             {"action": one.action.lower(), "by": one.actor, "at": moment(one.timestamp)}
             | ({"reason": cut(one.rationale, 200)} if one.rationale else {})
-            for one in log.nodes
+            for one in known.auditLog.nodes[:MOST_SHOWN]
         ],
         "related": related,
     }
@@ -175,7 +175,7 @@ async def _explain(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) ->
 
 
 async def _correct(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
-    record = await memory.operations.typed_record(id=given["id"])
+    record = (await memory.operations.explain(given["id"])).record
     if record is None:
         raise _unknown(given["id"])
     payload = record.payload
@@ -223,7 +223,7 @@ async def _forget(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> 
     try:
         await memory.operations.retract(RetractInput(recordId=id_, rationale=reason, idempotencyKey=str(uuid4())))
     except VersionConflict:
-        record = await memory.operations.typed_record(id=id_)
+        record = (await memory.operations.explain(id_)).record
         if record is None or record.state is not RecordState.RETRACTED:
             raise
     return {"id": id_, "state": RecordState.RETRACTED.value.lower()}
@@ -291,7 +291,7 @@ async def _credit_lessons(memory: AsyncMemory, id_: str, outcome: Outcome) -> st
 
 async def _lessons(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     playbook = await memory.operations.playbook(
-        query=given.get("task"), limit=given.get("limit", LIMIT), token_budget=LESSON_TOKENS
+        query=given.get("task"), limit=given.get("limit", LIMIT), tokenBudget=LESSON_TOKENS
     )
     return {"lessons": playbook.text, "playbook_id": playbook.playbookId}
 
