@@ -66,9 +66,7 @@ class AsyncTransport:
         if self._owns_http:
             await self._http.aclose()
 
-    async def execute(
-        self, name: str, variables: Mapping[str, object], timeout_s: float | None = None
-    ) -> dict[str, Any]:
+    async def call(self, name: str, variables: Mapping[str, object], timeout_s: float | None = None) -> dict[str, Any]:
         """Send an operation of this client, again where that may succeed and does no harm, and return its data.
 
         Raises StratagraphError. A mutation without an idempotency key is sent again only where it has not been carried
@@ -89,7 +87,7 @@ class AsyncTransport:
         del place["atLeastSequence"]
         return await self._carry_out(body, is_write, may_repeat(name, operation), timeout_s)
 
-    async def send(
+    async def execute(
         self,
         document: str,
         name: str | None = None,
@@ -157,7 +155,7 @@ class AsyncTransport:
 
     async def position(self) -> str:
         """Return the present position in the log of changes. Raises StratagraphError."""
-        position: str = (await self.execute("Changes", {"first": 1}))["changes"]["pageInfo"]["endCursor"]
+        position: str = (await self.call("Changes", {"first": 1}))["changes"]["pageInfo"]["endCursor"]
         return position
 
     async def _send(self, content: bytes, ends_at: float) -> dict[str, Any]:

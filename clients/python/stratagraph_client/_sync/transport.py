@@ -66,7 +66,7 @@ class Transport:
         if self._owns_http:
             self._http.close()
 
-    def execute(self, name: str, variables: Mapping[str, object], timeout_s: float | None = None) -> dict[str, Any]:
+    def call(self, name: str, variables: Mapping[str, object], timeout_s: float | None = None) -> dict[str, Any]:
         """Send an operation of this client, again where that may succeed and does no harm, and return its data.
 
         Raises StratagraphError. A mutation without an idempotency key is sent again only where it has not been carried
@@ -87,7 +87,7 @@ class Transport:
         del place["atLeastSequence"]
         return self._carry_out(body, is_write, may_repeat(name, operation), timeout_s)
 
-    def send(
+    def execute(
         self,
         document: str,
         name: str | None = None,
@@ -155,7 +155,7 @@ class Transport:
 
     def position(self) -> str:
         """Return the present position in the log of changes. Raises StratagraphError."""
-        position: str = (self.execute("Changes", {"first": 1}))["changes"]["pageInfo"]["endCursor"]
+        position: str = (self.call("Changes", {"first": 1}))["changes"]["pageInfo"]["endCursor"]
         return position
 
     def _send(self, content: bytes, ends_at: float) -> dict[str, Any]:
