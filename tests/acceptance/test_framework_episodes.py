@@ -335,8 +335,9 @@ def weather_function(city: str) -> str:
 
 @pytest.fixture
 async def openai() -> AsyncIterator[Callable[[str], AsyncOpenAI]]:
-    """Makes clients of a server, which are closed after the test."""
+    """Makes clients of a server, which are closed after the test, as are the processors of traces."""
     async with AsyncExitStack() as opened:
+        opened.callback(set_trace_processors, [])
         made: list[AsyncOpenAI] = []
 
         def make(url: str) -> AsyncOpenAI:
@@ -551,6 +552,7 @@ def test_a_memory_that_does_not_answer_neither_stops_a_run_nor_grows_the_queue(
         assert not episodes.flush()
         episodes.close()
         blocked.may.set()
+        assert episodes.flush(30)  # what was being sent
     assert episodes.dropped >= 3
     assert len([one for one in caplog.records if one.name == "stratagraph_client"]) == 1
     assert "secret" not in caplog.text
