@@ -90,7 +90,7 @@ async def done(session: Any, step: str, value: Any) -> Any:
     return await session.clear_session()
 
 
-async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: AsyncMemory, service_url: str) -> None:
+async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: AsyncMemory) -> None:
     @function_tool
     def find_depot(city: str) -> str:
         """Find the depot of a city."""
@@ -128,7 +128,7 @@ async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: Asy
         "user: What is my name?",
         "assistant: Your name is Ann.",
     ]
-    async with AsyncMemory(service_url) as another:
+    async with AsyncMemory(memory.url) as another:
         recalled = await another.recall("Which depot is in Köln?")
         assert "depot 7 in Köln" in recalled.text
         assert "…" not in recalled.text, "the log of items is found by a question"
@@ -166,10 +166,12 @@ async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: Asy
     await third.clear_session()
     assert await third.get_items() == []
     assert await texts(memory, "third") == []
-    log = await memory.operations.whole_log(thread="s#items", first=50)
-    assert log is not None
-    assert log.turns.nodes
-    assert all(one.lifecycle is not None and one.lifecycle.pinned for one in log.turns.nodes), "one would be pruned"
+    pinned = await memory.operations.execute(
+        '{ thread(id: "s#items") { turns(first: 50) { nodes { lifecycle { pinned } } } } }', None, {}
+    )
+    nodes = pinned["thread"]["turns"]["nodes"]
+    assert nodes
+    assert all(node["lifecycle"]["pinned"] for node in nodes), "an item that is not pinned is pruned some day"
 
 
 async def add_numbers(session: StratagraphSession, runner: int) -> None:

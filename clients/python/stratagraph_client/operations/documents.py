@@ -563,7 +563,7 @@ OPERATIONS: dict[str, Operation] = {
         sequence=None,
     ),
     "FactsAbout": Operation(
-        "query FactsAbout($filter: RecordFilter!, $first: Int!, $after: String) { records(filter: $filter, order: CREATED_ASC, first: $first, after: $after) { nodes { id version updatedAt payload } pageInfo { hasNextPage endCursor } } }",
+        "query FactsAbout($filter: RecordFilter!, $first: Int!, $after: String) { records(filter: $filter, order: CREATED_ASC, first: $first, after: $after) { nodes { id version state updatedAt payload } pageInfo { hasNextPage endCursor } } }",
         kind="query",
         fragments=(),
         key=None,

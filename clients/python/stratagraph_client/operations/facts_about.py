@@ -3,6 +3,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from .base_model import BaseModel
+from .enums import RecordState
 
 
 class FactsAboutData(BaseModel):
@@ -17,6 +18,7 @@ class FactsAboutResult(BaseModel):
 class FactsAboutNodes(BaseModel):
     id: str
     version: int
+    state: RecordState
     updatedAt: datetime
     payload: JsonValue | None
 
