@@ -13,6 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -577,6 +578,16 @@ def test_one_capture_that_is_refused_does_not_take_others_with_it(memory: Memory
             delivery.put(turn(text))
     assert delivery.dropped == 1
     assert [one[1] for one in captured(memory, "delivered")] == ["before", "after"]
+
+
+def test_a_clock_that_is_ahead_loses_no_capture(memory: Memory) -> None:
+    with Delivery(memory) as delivery:
+        for text in ("one", "two"):
+            capture = turn(text, "ahead")
+            capture.timestamp = datetime.now(UTC) + timedelta(hours=1)
+            delivery.put(capture)
+    assert delivery.dropped == 0
+    assert [one[1] for one in captured(memory, "ahead")] == ["one", "two"]
 
 
 def test_what_a_callback_cannot_read_never_reaches_the_run(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
