@@ -168,7 +168,7 @@ async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: Asy
     assert await third.get_items() == []
     assert await texts(memory, "third") == []
     # In three years all turns are pruned, and no item of the session is.
-    log = await memory.operations.whole_log(thread="s#items", first=50)
+    log = await memory.operations.log_of_thread(thread="s#items", first=50)
     turns = await memory.operations.thread(id="s", first=50)
     assert log is not None
     assert turns is not None
