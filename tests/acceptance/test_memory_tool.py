@@ -95,6 +95,10 @@ async def test_files_are_memories_with_a_history(memory: AsyncMemory) -> None:
     await run(command="rename", old_path="/memories/trips", new_path="/memories/journeys")
     assert "number 9" in await run(command="view", path="/memories/journeys/depot.md")
     (record,) = [one for one in (await memory.recall("depot in Köln")).memories if "number 9" in one.text]
+    kept = await memory.operations.record(id=record.id)
+    assert kept is not None
+    assert kept.lifecycle is not None
+    assert kept.lifecycle.pinned, "a file that is not pinned is pruned some day"
     versions = await memory.operations.slot_history(id=record.id, first=10)
     texts = [str(one.payload) for one in versions]
     assert ["number 7" in text for text in texts] == [True, False, False]

@@ -128,7 +128,7 @@ async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: Asy
         "user: What is my name?",
         "assistant: Your name is Ann.",
     ]
-    async with AsyncMemory(str(memory.operations._http.base_url)) as another:
+    async with AsyncMemory(memory.url) as another:
         recalled = await another.recall("Which depot is in Köln?")
         assert "depot 7 in Köln" in recalled.text
         assert "…" not in recalled.text, "the log of items is found by a question"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -19,29 +21,17 @@ except ImportError as error:
     raise ImportError("Anthropic's SDK is not installed; run: pip install 'stratagraph-client[anthropic]'") from error
 
 from stratagraph_client import AsyncMemory, Memory
-from stratagraph_client.errors import NotFound, VersionConflict
+from stratagraph_client.errors import IdempotencyMismatch, NotFound, VersionConflict
 from stratagraph_client.frameworks.memory_files import ROOT, Change, Entry, Path, Refused, Tree
-from stratagraph_client.frameworks.requests import Request, Steps, carry_out, carry_out_async
+from stratagraph_client.frameworks.operation_steps import Request, Steps, carry_out, carry_out_async
 from stratagraph_client.operations.enums import Sensitivity
 
 FILE, DIRECTORY = "memory_file", "memory_directory"  # predicates
+CURRENT = ("ACTIVE", "CONTESTED")
 MOST_REVISIONS = 100  # of one transaction
 ATTEMPTS = 5  # of a command, while other programs change the same files
 _SOURCE = "anthropic-memory"
 _EVIDENCE = [{"kind": "observation", "ref": "a command of the memory tool"}]
-_ERROR = "... on MemoryError { code message path retryable retryAfter problems { code message path } }"
-LIST = """query ListFiles($filter: RecordFilter!, $first: Int!, $after: String) {
-  records(filter: $filter, order: CREATED_ASC, first: $first, after: $after) {
-    nodes { id version payload } pageInfo { hasNextPage endCursor } }
-}"""
-CREATE = f"""mutation CreateFiles($input: CaptureMemoriesInput!) {{
-  captureMemories(input: $input) {{
-    __typename ... on CaptureMemoriesSuccess {{ results {{ primaryRecord {{ id }} }} }} {_ERROR} }}
-}}"""
-CHANGE = f"""mutation ChangeFiles($input: ReviseRecordsInput!) {{
-  reviseRecords(input: $input) {{ __typename ... on VersionConflict {{ current }} {_ERROR} }}
-}}"""
-DOCUMENTS = (LIST, CREATE, CHANGE)
 
 
 class _Files:
@@ -56,64 +46,87 @@ class _Files:
     def carry_out(self, command: dict[str, Any]) -> Steps[str]:
         """Carry out a command and return its answer. Raises ToolError for a refused one, else StratagraphError."""
         for _ in range(ATTEMPTS):
-            tree = yield from self._tree()
+            tree, seen = yield from self._tree()
             try:
                 change = tree.carry_out(command)
-                if (yield from self._apply(change)):
+                if (yield from self._apply(change, seen)):
                     return change.answer
             except Refused as refused:
                 raise ToolError(str(refused)) from None
-            except (VersionConflict, NotFound):
+            except (VersionConflict, NotFound, IdempotencyMismatch):
                 continue
         raise ToolError("The files are being changed by other programs; view them, and try again.")
 
     def clear(self) -> Steps[str]:
         """Remove all files."""
-        tree = yield from self._tree()
-        yield from self._apply(Change(answer="", removed=list(tree.entries.values())))
+        tree, seen = yield from self._tree()
+        yield from self._apply(Change(answer="", removed=list(tree.entries.values())), seen)
         return "All memory cleared"
 
-    def _tree(self) -> Steps[Tree]:
+    def _tree(self) -> Steps[tuple[Tree, str]]:
+        """Return the files, and a hash of all records of files that there have been."""
         found: list[Entry] = []
-        filter_: dict[str, Any] = {"subject": self._subject, "states": ["ACTIVE", "CONTESTED"]}
+        seen = hashlib.sha256()
+        filter_: dict[str, Any] = {"subject": self._subject}
         filter_ |= {"scopes": [self._scope]} if self._scope is not None else {}
         after: str | None = None
         while True:
-            answer = yield Request(LIST, "ListFiles", {"filter": filter_, "first": 100, "after": after})
-            found += [entry for node in answer["records"]["nodes"] if (entry := _entry(node)) is not None]
+            answer = yield Request("FactsAbout", {"filter": filter_, "first": 100, "after": after})
+            for node in answer["records"]["nodes"]:
+                seen.update(node["id"].encode())
+                if node["state"] in CURRENT and (entry := _entry(node)) is not None:
+                    found.append(entry)
             if not answer["records"]["pageInfo"]["hasNextPage"]:
-                return Tree(found)
+                return Tree(found), seen.hexdigest()
             after = answer["records"]["pageInfo"]["endCursor"]
 
-    def _apply(self, change: Change) -> Steps[bool]:
-        """Store a change; return whether it was made. It was not where another program made the same path first."""
+    def _apply(self, change: Change, seen: str) -> Steps[bool]:
+        """Store a change; return whether it was made. It was not where another program made the same path first.
+
+        Programs that make one path at once, and have seen the same, use one key, and only one of them stores it. Where
+        they have seen different files, each one that finds the path of another takes its own away.
+        """
         if change.new:
-            captures = [self._captured(entry) for entry in change.new]
-            answer = yield Request(CREATE, "CreateFiles", {"input": {"items": captures}})
+            captures = [self._captured(entry, seen) for entry in change.new]
+            answer = yield Request("CaptureBriefly", {"input": {"items": captures}})
             ids = [one["primaryRecord"]["id"] for one in answer["captureMemories"]["results"]]
-            tree = yield from self._tree()
             files = {one.path: id_ for one, id_ in zip(change.new, ids, strict=True) if one.text is not None}
-            if any(path in tree.entries and tree.entries[path].id != id_ for path, id_ in files.items()):
+            tree, _ = yield from self._tree()
+            if any(one.path in files and one.id != files[one.path] for one in tree.all):
                 yield from self._revise([_retraction(id_, None) for id_ in files.values()])
                 return False
-        yield from self._revise(
-            [self._supersession(old, new) for old, new in change.replaced]
-            + [_retraction(one.id, one.version) for one in reversed(change.removed)]
-        )
+            yield from self._pin(ids)
+        replacing = yield from self._revise([self._supersession(old, new) for old, new in change.replaced])
+        yield from self._pin(replacing)
+        yield from self._revise([_retraction(one.id, one.version) for one in reversed(change.removed)])
         return True
 
-    def _revise(self, revisions: list[dict[str, Any]]) -> Steps[None]:
+    def _pin(self, ids: list[str]) -> Steps[None]:
+        """Pin files and directories: what nobody uses for long is pruned otherwise."""
+        rationale = "a file is kept until it is deleted"
+        yield from self._revise([{"pin": {"recordId": id_, "pinned": True, "rationale": rationale}} for id_ in ids])
+
+    def _revise(self, revisions: list[dict[str, Any]]) -> Steps[list[str]]:
+        """Make revisions, up to MOST_REVISIONS in one transaction; return the ids of the records that are current."""
+        found: list[str] = []
         for start in range(0, len(revisions), MOST_REVISIONS):
             items = revisions[start : start + MOST_REVISIONS]
-            yield Request(CHANGE, "ChangeFiles", {"input": {"items": items, "idempotencyKey": str(uuid4())}})
+            answer = yield Request("ReviseBriefly", {"input": {"items": items, "idempotencyKey": str(uuid4())}})
+            found += [one["record"]["id"] for one in answer["reviseRecords"]["results"]]
+        return found
 
-    def _captured(self, entry: Entry) -> dict[str, Any]:
+    def _captured(self, entry: Entry, seen: str) -> dict[str, Any]:
+        # Once what was deleted is pruned, a path may have been made in sight of the same records on another day.
+        day = f"{datetime.now(UTC):%Y-%m-%d}"
+        place = "\x00".join([self._subject, self._scope or "", *entry.path, seen, day])
         made: dict[str, Any] = {
             "source": _SOURCE,
             "sourceKind": "OBSERVATION",
             "content": self._fact(entry),
-            "idempotencyKey": str(uuid4()),
+            "idempotencyKey": f"memory-file:{hashlib.sha256(place.encode()).hexdigest()}",
         }
+        if entry.text is not None:
+            made["content"]["written_by"] = str(uuid4())  # so that the same text of two programs is not one request
         if self._scope is not None:
             made["scope"] = self._scope
         if self._sensitivity is not None:

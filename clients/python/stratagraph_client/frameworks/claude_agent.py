@@ -27,22 +27,13 @@ except ImportError as error:
 from stratagraph_client import AsyncMemory
 from stratagraph_client.frameworks.claude_entries import EntryReader
 from stratagraph_client.frameworks.item_log import ItemLog, line_of
-from stratagraph_client.frameworks.requests import Request, Steps, carry_out_async
+from stratagraph_client.frameworks.operation_steps import Request, Steps, carry_out_async
 from stratagraph_client.operations.enums import Sensitivity
 
 MOST_NAME = 240  # characters of a thread's name; a longer one is hashed
 MOST_READERS = 256  # sessions whose calls without a result are kept in mind
 SESSION, SUBPATH = "has_session", "has_subagent"
 _SOURCE = "claude-agent"
-_ERROR = "... on MemoryError { code message path retryable retryAfter problems { code message path } }"
-FACTS = """query SessionFacts($filter: RecordFilter!, $first: Int!, $after: String) {
-  records(filter: $filter, order: CREATED_ASC, first: $first, after: $after) {
-    nodes { id updatedAt payload } pageInfo { hasNextPage endCursor } }
-}"""
-DELETE = f"""mutation DeleteSessionFact($input: DeleteRecordInput!) {{
-  deleteRecord(input: $input) {{ __typename {_ERROR} }}
-}}"""
-DOCUMENTS = (FACTS, DELETE)
 
 
 class StratagraphSessionStore(SessionStore):
@@ -175,7 +166,7 @@ def _facts_about(subject: str, predicate: str, scope: str | None) -> Steps[list[
     filter_: dict[str, Any] = {"subject": subject, "predicate": predicate, "states": ["ACTIVE", "CONTESTED"]}
     filter_ |= {"scopes": [scope]} if scope is not None else {}
     while True:
-        answer = yield Request(FACTS, "SessionFacts", {"filter": filter_, "first": 100, "after": after})
+        answer = yield Request("FactsAbout", {"filter": filter_, "first": 100, "after": after})
         page = answer["records"]
         found += [node for node in page["nodes"] if isinstance((node["payload"] or {}).get("object"), dict)]
         if not page["pageInfo"]["hasNextPage"]:
@@ -184,7 +175,7 @@ def _facts_about(subject: str, predicate: str, scope: str | None) -> Steps[list[
 
 
 def _delete_fact(id_: str) -> Steps[None]:
-    yield Request(DELETE, "DeleteSessionFact", {"input": {"recordId": id_, "rationale": "the session was deleted"}})
+    yield Request("DeleteRecord", {"input": {"recordId": id_, "rationale": "the session was deleted"}})
 
 
 def _is_of(stated: Mapping[str, Any], key: Mapping[str, Any]) -> bool:

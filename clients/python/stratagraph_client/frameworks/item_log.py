@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from stratagraph_client.errors import InvalidInput, LimitExceeded, NotFound, StratagraphError
-from stratagraph_client.frameworks.requests import Request, Steps
+from stratagraph_client.frameworks.operation_steps import Request, Steps
 from stratagraph_client.frameworks.steps import StepCapture
 from stratagraph_client.operations.enums import Sensitivity
 
@@ -30,29 +30,6 @@ _KEPT = "an item of a session, kept until the session is cleared"
 _ERASED = "the session was cleared"
 # No word of it is searched for, so that no question finds the events of a log.
 _BLANK = {"role": "assistant", "text": "…"}
-
-_ERROR = "... on MemoryError { code message path retryable retryAfter problems { code message path } }"
-_EVENT = "id createdAt payload lifecycle { pinned }"
-_PAGE = "pageInfo { hasNextPage endCursor }"
-APPEND = f"""mutation AppendToLog($input: CaptureMemoriesInput!) {{
-  captureMemories(input: $input) {{
-    __typename ... on CaptureMemoriesSuccess {{ results {{ primaryRecord {{ id createdAt }} }} }} {_ERROR} }}
-}}"""
-LATEST = f"""query LatestOfLog($filter: RecordFilter!, $first: Int!, $after: String) {{
-  records(filter: $filter, order: CREATED_DESC, first: $first, after: $after) {{ nodes {{ {_EVENT} }} {_PAGE} }}
-}}"""
-WHOLE = f"""query WholeLog($thread: String!, $first: Int!, $after: String) {{
-  thread(id: $thread) {{ turns(first: $first, after: $after) {{ nodes {{ {_EVENT} }} {_PAGE} }} }}
-}}"""
-EPISODES = f"""query EpisodesOfThread($thread: String!, $first: Int!, $after: String) {{
-  thread(id: $thread) {{ episodes(first: $first, after: $after) {{ nodes {{ id scope }} {_PAGE} }} }}
-}}"""
-PIN = f"""mutation PinItems($input: ReviseRecordsInput!) {{
-  reviseRecords(input: $input) {{ __typename {_ERROR} }}
-}}"""
-ERASE = f"mutation EraseItems($input: EraseInput!) {{ erase(input: $input) {{ __typename {_ERROR} }} }}"
-BY_REF = "query ItemByRef($handle: RecordHandle!) { recordByHandle(handle: $handle) { id } }"
-DOCUMENTS = (APPEND, LATEST, WHOLE, EPISODES, PIN, ERASE, BY_REF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +121,7 @@ class ItemLog:
                 break
             after = page["pageInfo"]["endCursor"]
         if popped is not None and popped.ref is not None:
-            answer = yield Request(BY_REF, "ItemByRef", {"handle": {"ref": popped.ref}})
+            answer = yield Request("RecordByHandle", {"handle": {"ref": popped.ref}})
             if (found := answer["recordByHandle"]) is not None:
                 yield from self._erase(found["id"], "the item was taken back")
         return popped
@@ -176,7 +153,7 @@ class ItemLog:
         nodes: list[dict[str, Any]] = []
         after: str | None = None
         while True:
-            answer = yield Request(WHOLE, "WholeLog", {"thread": self.thread, "first": PAGE, "after": after})
+            answer = yield Request("WholeLog", {"thread": self.thread, "first": PAGE, "after": after})
             if answer["thread"] is None:
                 break
             page = answer["thread"]["turns"]
@@ -208,7 +185,7 @@ class ItemLog:
             ids = list(self.unpinned)[:MOST_PINNED]
             revisions = [{"pin": {"recordId": id_, "pinned": True, "rationale": _KEPT}} for id_ in ids]
             try:
-                yield Request(PIN, "PinItems", {"input": {"items": revisions}})
+                yield Request("ReviseBriefly", {"input": {"items": revisions}})
             except StratagraphError as error:
                 logging.getLogger(__name__).warning("items are stored, and not pinned yet: %s", error.code)
                 if isinstance(error, NotFound):  # erased by another program
@@ -219,7 +196,7 @@ class ItemLog:
 
     def _page(self, after: str | None, first: int) -> Steps[dict[str, Any]]:
         filter_ = {"threadId": self.thread, "tags": {"all": [TAG]}}
-        answer = yield Request(LATEST, "LatestOfLog", {"filter": filter_, "first": first, "after": after})
+        answer = yield Request("LatestOfLog", {"filter": filter_, "first": first, "after": after})
         page: dict[str, Any] = answer["records"]
         self._note_unpinned(page["nodes"])
         return page
@@ -234,7 +211,7 @@ class ItemLog:
         found: list[str] = []
         after: str | None = None
         while True:
-            answer = yield Request(EPISODES, "EpisodesOfThread", {"thread": thread, "first": 50, "after": after})
+            answer = yield Request("EpisodesOfThread", {"thread": thread, "first": 50, "after": after})
             if answer["thread"] is None:
                 return found
             page = answer["thread"]["episodes"]
@@ -246,7 +223,7 @@ class ItemLog:
     def _erase(self, id_: str, rationale: str) -> Steps[None]:
         target = {"recordId": id_, "rationale": rationale, "idempotencyKey": str(uuid4())}
         try:
-            yield Request(ERASE, "EraseItems", {"input": target})
+            yield Request("Erase", {"input": target})
         except NotFound:
             return  # another program has erased it
 
@@ -254,7 +231,7 @@ class ItemLog:
         """Store captures, of which the first `logged` are events of the log, and pin these."""
         for start in range(0, len(captures), MOST_CAPTURES):
             part = captures[start : start + MOST_CAPTURES]
-            answer = yield Request(APPEND, "AppendToLog", {"input": {"items": list(part)}})
+            answer = yield Request("CaptureBriefly", {"input": {"items": list(part)}})
             results = answer["captureMemories"]["results"][: max(0, logged - start)]
             self.unpinned |= dict.fromkeys(one["primaryRecord"]["id"] for one in results)
         yield from self.pin()

@@ -43,11 +43,12 @@ class Change:
 
 
 class Tree:
-    """The files below /memories, by their paths."""
+    """The files below /memories, by their paths; `all` has those too that two programs have made at once."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries: dict[Path, Entry] = {}
-        for entry in entries:
+        self.all = tuple(entries)
+        for entry in self.all:
             self.entries.setdefault(entry.path, entry)
 
     def carry_out(self, command: Mapping[str, Any]) -> Change:

@@ -18,7 +18,7 @@ except ImportError as error:
 
 from stratagraph_client import AsyncMemory
 from stratagraph_client.frameworks.item_log import ItemLog, line_of
-from stratagraph_client.frameworks.requests import carry_out_async
+from stratagraph_client.frameworks.operation_steps import carry_out_async
 from stratagraph_client.frameworks.response_items import ItemReader
 from stratagraph_client.frameworks.steps import StepCapture, StepReader
 from stratagraph_client.operations.enums import Sensitivity

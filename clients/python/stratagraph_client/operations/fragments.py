@@ -163,6 +163,17 @@ class LabelFieldsPageInfo(BaseModel):
     endCursor: str | None
 
 
+class LogFields(BaseModel):
+    id: str
+    createdAt: datetime
+    payload: JsonValue | None
+    lifecycle: Optional["LogFieldsLifecycle"]
+
+
+class LogFieldsLifecycle(BaseModel):
+    pinned: bool
+
+
 class OutcomeFields(BaseModel):
     retrievalId: str
     outcome: Outcome

@@ -1,5 +1,7 @@
 from .base_model import BaseModel
-from .fragments import ItemFields
+from .fragments import (  # noqa: F401
+    ItemFields,
+)
 
 
 class ListItemsData(BaseModel):

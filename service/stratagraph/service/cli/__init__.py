@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "restore": ("backup", "restore"),
     "import": ("imports", "app"),
     "watch": ("watch", "watch"),
+    "hooks": ("hooks", "app"),
     "export": ("export", "export"),
     "explore": ("explore", "app"),
     "revise": ("revise", "app"),

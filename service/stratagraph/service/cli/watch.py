@@ -77,7 +77,7 @@ def watch(
             replace(SINGLE_USER, tenant=tenant, actor="import"),
             folders,
             artifacts=runtime.artifacts,
-            scope_of=_project if scope_by_project else lambda _: scope,
+            scope_of=project_of if scope_by_project else lambda _: scope,
             since=begin,
         )
         if once:
@@ -123,7 +123,7 @@ def _folders(given: Sequence[Path] | None) -> list[Path]:
     return [claude, codex]  # one that does not exist yet may be made later
 
 
-def _project(conversation: Conversation) -> str | None:
+def project_of(conversation: Conversation) -> str | None:
     """Return the scope of the folder in which a session was begun."""
     folder = next((tag.removeprefix("cwd:") for tag in conversation.tags if tag.startswith("cwd:")), None)
     return f"project:{folder}"[:MAX_SCOPE] if folder is not None else None
