@@ -205,7 +205,7 @@ test("a service that is away is waited for", async () => {
   const refused = memoryOf({ url }).run(RetireLessonsDocument, { input: {} }); // which is not sent again
   await assert.rejects(refused, (error) => {
     assert.ok(error instanceof StratagraphError);
-    assert.match(error.message, /cannot be reached \(ECONNREFUSED\): check/);
+    assert.match(error.message, /cannot be reached \(ECONN\w+\): check/);
     return true;
   });
 });
