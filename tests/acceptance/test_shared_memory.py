@@ -1,4 +1,4 @@
-"""One memory for five clients: a LangGraph agent, an MCP client, a TypeScript program, an agent of the OpenAI SDK, HTTP.
+"""One memory for five clients: an agent of LangGraph and one of the OpenAI SDK, MCP, a TypeScript program, plain HTTP.
 
 What one remembers, the others recall at once; and none recalls what its credential hides.
 """

@@ -865,13 +865,13 @@ class AsyncOperations(AsyncTransport):
         self, input: CaptureMemoriesInput, *, timeout_s: float | None = None
     ) -> CaptureBrieflyResult:
         """Store several memories in one transaction: all of them or none."""
-        data = await self.execute("CaptureBriefly", {"input": input}, timeout_s)
+        data = await self.call("CaptureBriefly", {"input": input}, timeout_s)
         return read(CaptureBrieflyData, data).captureMemories
 
     async def revise_briefly(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseBrieflyResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = await self.execute("ReviseBriefly", {"input": input}, timeout_s)
+        data = await self.call("ReviseBriefly", {"input": input}, timeout_s)
         return read(ReviseBrieflyData, data).reviseRecords
 
     async def latest_of_log(
@@ -885,7 +885,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = await self.execute("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = await self.call("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(LatestOfLogData, data).records
 
     async def whole_log(
@@ -893,7 +893,7 @@ class AsyncOperations(AsyncTransport):
     ) -> WholeLogResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = await self.execute("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
+        data = await self.call("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
         return read(WholeLogData, data).thread
 
     async def episodes_of_thread(
@@ -901,7 +901,7 @@ class AsyncOperations(AsyncTransport):
     ) -> EpisodesOfThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = await self.execute("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        data = await self.call("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
         return read(EpisodesOfThreadData, data).thread
 
     async def facts_about(
@@ -915,7 +915,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = await self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = await self.call("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(FactsAboutData, data).records
 
     async def list_items(
@@ -929,7 +929,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = await self.execute("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = await self.call("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(ListItemsData, data).records
 
     async def get_items(
@@ -950,7 +950,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = await self.execute(
+        data = await self.call(
             "GetItems",
             {
                 "filter0": filter0,
@@ -970,18 +970,18 @@ class AsyncOperations(AsyncTransport):
 
     async def put_items(self, input: RememberAllInput, *, timeout_s: float | None = None) -> PutItemsResult:
         """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
-        data = await self.execute("PutItems", {"input": input}, timeout_s)
+        data = await self.call("PutItems", {"input": input}, timeout_s)
         return read(PutItemsData, data).rememberAll
 
     async def revise_items(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseItemsResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = await self.execute("ReviseItems", {"input": input}, timeout_s)
+        data = await self.call("ReviseItems", {"input": input}, timeout_s)
         return read(ReviseItemsData, data).reviseRecords
 
     async def rank_items(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RankItemsResult:
         """Return the records that best match a task, and the records and relations around them."""
-        data = await self.execute("RankItems", {"input": input}, timeout_s)
+        data = await self.call("RankItems", {"input": input}, timeout_s)
         return read(RankItemsData, data).retrieveGraph
 
     async def typed_record(

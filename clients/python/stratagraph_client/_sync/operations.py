@@ -855,13 +855,13 @@ class Operations(Transport):
 
     def capture_briefly(self, input: CaptureMemoriesInput, *, timeout_s: float | None = None) -> CaptureBrieflyResult:
         """Store several memories in one transaction: all of them or none."""
-        data = self.execute("CaptureBriefly", {"input": input}, timeout_s)
+        data = self.call("CaptureBriefly", {"input": input}, timeout_s)
         return read(CaptureBrieflyData, data).captureMemories
 
     def revise_briefly(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseBrieflyResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = self.execute("ReviseBriefly", {"input": input}, timeout_s)
+        data = self.call("ReviseBriefly", {"input": input}, timeout_s)
         return read(ReviseBrieflyData, data).reviseRecords
 
     def latest_of_log(
@@ -875,7 +875,7 @@ class Operations(Transport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = self.execute("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = self.call("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(LatestOfLogData, data).records
 
     def whole_log(
@@ -883,7 +883,7 @@ class Operations(Transport):
     ) -> WholeLogResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = self.execute("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
+        data = self.call("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
         return read(WholeLogData, data).thread
 
     def episodes_of_thread(
@@ -891,7 +891,7 @@ class Operations(Transport):
     ) -> EpisodesOfThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = self.execute("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        data = self.call("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
         return read(EpisodesOfThreadData, data).thread
 
     def facts_about(
@@ -905,7 +905,7 @@ class Operations(Transport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = self.call("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(FactsAboutData, data).records
 
     def list_items(
@@ -919,7 +919,7 @@ class Operations(Transport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = self.execute("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = self.call("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(ListItemsData, data).records
 
     def get_items(
@@ -940,7 +940,7 @@ class Operations(Transport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = self.execute(
+        data = self.call(
             "GetItems",
             {
                 "filter0": filter0,
@@ -960,18 +960,18 @@ class Operations(Transport):
 
     def put_items(self, input: RememberAllInput, *, timeout_s: float | None = None) -> PutItemsResult:
         """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
-        data = self.execute("PutItems", {"input": input}, timeout_s)
+        data = self.call("PutItems", {"input": input}, timeout_s)
         return read(PutItemsData, data).rememberAll
 
     def revise_items(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseItemsResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = self.execute("ReviseItems", {"input": input}, timeout_s)
+        data = self.call("ReviseItems", {"input": input}, timeout_s)
         return read(ReviseItemsData, data).reviseRecords
 
     def rank_items(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RankItemsResult:
         """Return the records that best match a task, and the records and relations around them."""
-        data = self.execute("RankItems", {"input": input}, timeout_s)
+        data = self.call("RankItems", {"input": input}, timeout_s)
         return read(RankItemsData, data).retrieveGraph
 
     def typed_record(
