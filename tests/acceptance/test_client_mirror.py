@@ -13,7 +13,7 @@ from stratagraph_client import AsyncMemory, MemoryType
 from stratagraph_client.operations.enums import Engine
 from stratagraph_client.operations.input_types import RetrieveGraphInput
 
-ROUNDS = 8
+ROUNDS = 5
 
 
 def about(number: int) -> RetrieveGraphInput:
@@ -37,7 +37,7 @@ async def test_a_client_that_is_handed_a_sequence_sees_writes_that_the_mirror_ha
 
             await until(mirrored, within_s=60)
             missed = 0
-            for number in range(ROUNDS):
+            for number in range(98):  # until the mirror was behind in one of them
                 told = await asyncio.gather(
                     *(writer.remember_fact(f"Person{number}", f"likes_{thing}", thing) for thing in ("tea", "rice"))
                 )
@@ -48,4 +48,6 @@ async def test_a_client_that_is_handed_a_sequence_sees_writes_that_the_mirror_ha
                 for found in (handed, own):
                     assert {one.id for one in told} <= {node.record.id for node in found.nodes}
                 missed += not {one.id for one in told} <= {node.record.id for node in without.nodes}
+                if missed and number >= ROUNDS:
+                    break
             assert missed > 0, "the mirror was never behind, so that nothing was tested"
