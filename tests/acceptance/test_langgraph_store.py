@@ -292,7 +292,7 @@ def test_every_client_recalls_what_the_store_holds_and_nothing_that_it_deleted_o
     store.put(("users", "zoe"), "sport", {"text": "Zoe plays badminton", "level": 3})
     found = memory.recall("Which sport does Zoe play?", scopes=["shared"])
     assert [one.text for one in found.memories if one.type == "SEMANTIC"] == [
-        'users/zoe/sport: {"text":"Zoe plays badminton","level":3}'
+        'users/zoe/sport holds {"text":"Zoe plays badminton","level":3}'
     ]
     store.put(("users", "zoe"), "sport", {"text": "Zoe plays squash", "level": 1})
     assert "badminton" not in memory.recall("Zoe badminton", scopes=["shared"]).text
@@ -302,6 +302,14 @@ def test_every_client_recalls_what_the_store_holds_and_nothing_that_it_deleted_o
         assert memory.recall(question, scopes=["shared"]).memories == ()
     listed = memory.operations.records(filter_=RecordFilter(scopes=["shared"], types=[MemoryType.SEMANTIC]))
     assert sorted(one.state.value for one in listed.nodes if one.state) == ["RETRACTED", "SUPERSEDED"]  # the history
+
+
+def test_a_note_about_an_item_leaves_it_as_it_is(memory: Memory) -> None:
+    store = StratagraphStore(memory, scope="noted")
+    store.put(("users", "zoe"), "sport", {"text": "Zoe plays squash"})
+    memory.remember("Zoe is good at it", about="users/zoe/sport", scope="noted")
+    assert [one.value for one in store.search(())] == [{"text": "Zoe plays squash"}]
+    assert store.get(("users", "zoe"), "sport") is not None
 
 
 def test_items_of_another_scope_are_neither_found_nor_deleted(memory: Memory) -> None:
