@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -166,12 +167,23 @@ async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: Asy
     await third.clear_session()
     assert await third.get_items() == []
     assert await texts(memory, "third") == []
-    pinned = await memory.operations.execute(
-        '{ thread(id: "s#items") { turns(first: 50) { nodes { lifecycle { pinned } } } } }', None, {}
-    )
-    nodes = pinned["thread"]["turns"]["nodes"]
-    assert nodes
-    assert all(node["lifecycle"]["pinned"] for node in nodes), "an item that is not pinned is pruned some day"
+    # In three years all turns are pruned, and no item of the session is.
+    log = await memory.operations.log_of_thread(thread="s#items", first=50)
+    turns = await memory.operations.thread(id="s", first=50)
+    assert log is not None
+    assert turns is not None
+    until = datetime.now(UTC) + timedelta(days=1_000)
+    fading: set[str] = set()
+    after: str | None = None
+    while True:
+        page = await memory.operations.fading(until=until, first=100, after=after)
+        fading |= {node.record.id for node in page.nodes}
+        after = page.pageInfo.endCursor
+        if not page.pageInfo.hasNextPage:
+            break
+    assert {node.id for node in turns.turns.nodes} <= fading
+    assert log.turns.nodes
+    assert not {node.id for node in log.turns.nodes} & fading
 
 
 async def add_numbers(session: StratagraphSession, runner: int) -> None:

@@ -84,11 +84,11 @@ from stratagraph_client.operations.input_types import (
     UnmergeInput,
     VerifyLessonInput,
 )
-from stratagraph_client.operations.latest_of_log import LatestOfLogData, LatestOfLogResult
 from stratagraph_client.operations.learn_again import LearnAgainData, LearnAgainResult
 from stratagraph_client.operations.learn_lesson import LearnLessonData, LearnLessonResult
 from stratagraph_client.operations.lesson_page import LessonPageData, LessonPageResult
 from stratagraph_client.operations.list_items import ListItemsData, ListItemsResult
+from stratagraph_client.operations.log_of_thread import LogOfThreadData, LogOfThreadResult
 from stratagraph_client.operations.merge import MergeData
 from stratagraph_client.operations.metrics import MetricsData, MetricsResult
 from stratagraph_client.operations.penalize import PenalizeData
@@ -137,7 +137,6 @@ from stratagraph_client.operations.typed_record import TypedRecordData, TypedRec
 from stratagraph_client.operations.undo_run import UndoRunData, UndoRunResult
 from stratagraph_client.operations.unmerge import UnmergeData
 from stratagraph_client.operations.verify_lesson import VerifyLessonData
-from stratagraph_client.operations.whole_log import WholeLogData, WholeLogResult
 from stratagraph_client.operations.why_not import WhyNotData, WhyNotResult
 
 
@@ -874,27 +873,13 @@ class AsyncOperations(AsyncTransport):
         data = await self.call("ReviseBriefly", {"input": input}, timeout_s)
         return read(ReviseBrieflyData, data).reviseRecords
 
-    async def latest_of_log(
-        self,
-        filter_: RecordFilter,
-        first: int,
-        after: str | None | UnsetType = UNSET,
-        *,
-        timeout_s: float | None = None,
-    ) -> LatestOfLogResult:
-        """Return a page of the records that fit a filter, newest first unless another order is asked for. With
-        `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
-        instant and by the present one."""
-        data = await self.call("LatestOfLog", {"filter": filter_, "first": first, "after": after}, timeout_s)
-        return read(LatestOfLogData, data).records
-
-    async def whole_log(
+    async def log_of_thread(
         self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None
-    ) -> WholeLogResult | None:
+    ) -> LogOfThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = await self.call("WholeLog", {"thread": thread, "first": first, "after": after}, timeout_s)
-        return read(WholeLogData, data).thread
+        data = await self.call("LogOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        return read(LogOfThreadData, data).thread
 
     async def episodes_of_thread(
         self, thread: str, first: int, after: str | None | UnsetType = UNSET, *, timeout_s: float | None = None

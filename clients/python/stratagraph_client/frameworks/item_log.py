@@ -19,7 +19,6 @@ from stratagraph_client.frameworks.operation_steps import Request, Steps
 from stratagraph_client.frameworks.steps import StepCapture
 from stratagraph_client.operations.enums import Sensitivity
 
-TAG = "session-items"
 ITEMS, POP, CLEAR = "items", "pop", "clear"
 PART = 128 << 10  # characters of the items that one event holds
 MOST_APPENDED = 8 << 20  # characters of the items of one transaction; a request may have 16 MiB
@@ -108,18 +107,13 @@ class ItemLog:
         yield from self._store([event], logged=1)
         popped: Item | None = None
         back, seen = _Backwards(limit=1), False
-        after: str | None = None
-        gathered = _Gathered()
-        while popped is None and not back.is_done:
-            page = yield from self._page(after, 10)
-            for one in gathered.add(page["nodes"]):
+        pages = self._pages(10)
+        while not back.is_done and (page := (yield from pages.next())) is not None:
+            for one in page:
                 if seen:
                     back.add(one)
                 seen = seen or one.id == mark
-            popped = back.items[0] if back.items else None
-            if not page["pageInfo"]["hasNextPage"]:
-                break
-            after = page["pageInfo"]["endCursor"]
+        popped = back.items[0] if back.items else None
         if popped is not None and popped.ref is not None:
             answer = yield Request("RecordByHandle", {"handle": {"ref": popped.ref}})
             if (found := answer["recordByHandle"]) is not None:
@@ -128,15 +122,10 @@ class ItemLog:
 
     def latest(self, limit: int) -> Steps[list[Item]]:
         """Return the last `limit` items that were not taken back, in their order."""
-        back, gathered = _Backwards(limit=limit), _Gathered()
-        after: str | None = None
-        while not back.is_done:
-            page = yield from self._page(after, min(PAGE, limit + 5))
-            for one in gathered.add(page["nodes"]):
+        back, pages = _Backwards(limit=limit), self._pages(min(PAGE, limit + 5))
+        while not back.is_done and (page := (yield from pages.next())) is not None:
+            for one in page:
                 back.add(one)
-            if not page["pageInfo"]["hasNextPage"]:
-                break
-            after = page["pageInfo"]["endCursor"]
         yield from self.pin()
         return back.items[::-1]
 
@@ -150,22 +139,12 @@ class ItemLog:
 
     def appends(self) -> Steps[list[Append]]:
         """Return all appends, in their order."""
-        nodes: list[dict[str, Any]] = []
-        after: str | None = None
-        while True:
-            answer = yield Request("WholeLog", {"thread": self.thread, "first": PAGE, "after": after})
-            if answer["thread"] is None:
-                break
-            page = answer["thread"]["turns"]
-            nodes += page["nodes"]
-            if not page["pageInfo"]["hasNextPage"]:
-                break
-            after = page["pageInfo"]["endCursor"]
-        self._note_unpinned(nodes)
+        found: list[Append] = []
+        pages = self._pages(PAGE)
+        while (page := (yield from pages.next())) is not None:
+            found += page
         yield from self.pin()
-        # A page has the events of one episode after another; one with a secret is in an episode of its own.
-        nodes.sort(key=lambda node: (node["createdAt"], node["id"]), reverse=True)
-        return _Gathered().add(nodes)[::-1]
+        return found[::-1]
 
     def clear(self, *threads: str) -> Steps[None]:
         """Take back all items, then erase them and the episodes of these threads."""
@@ -194,14 +173,11 @@ class ItemLog:
             for id_ in ids:
                 del self.unpinned[id_]
 
-    def _page(self, after: str | None, first: int) -> Steps[dict[str, Any]]:
-        filter_ = {"threadId": self.thread, "tags": {"all": [TAG]}}
-        answer = yield Request("LatestOfLog", {"filter": filter_, "first": first, "after": after})
-        page: dict[str, Any] = answer["records"]
-        self._note_unpinned(page["nodes"])
-        return page
+    def _pages(self, first: int) -> _Pages:
+        return _Pages(self, first)
 
-    def _note_unpinned(self, nodes: Sequence[Mapping[str, Any]]) -> None:
+    def note_unpinned(self, nodes: Sequence[Mapping[str, Any]]) -> None:
+        """Note which of these events are not pinned."""
         for node in nodes:
             lifecycle = node["lifecycle"]
             if lifecycle is not None and not lifecycle["pinned"] and _stored(node) is not None:
@@ -250,7 +226,6 @@ class ItemLog:
                     "stored": {"append": append, "kind": kind, "place": place, "of": len(texts), **given},
                     "stored_items": one,
                 },
-                tags=[TAG],
             )
             for place, one in enumerate(texts)
         ]
@@ -261,20 +236,57 @@ class ItemLog:
             made["timestamp"] = capture.at.isoformat()
         return made
 
-    def _captured(self, kind: str, content: dict[str, Any], *, tags: Sequence[str] = ()) -> dict[str, Any]:
+    def _captured(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         made: dict[str, Any] = {
             "source": self.source,
             "sourceKind": kind,
             "content": content,
             "idempotencyKey": str(uuid4()),
         }
-        if tags:
-            made["tags"] = list(tags)
         if self.scope is not None:
             made["scope"] = self.scope
         if self.sensitivity is not None:
             made["sensitivity"] = self.sensitivity.value
         return made
+
+
+class _Pages:
+    """The appends of a log, the newest first, page by page.
+
+    The events of an episode are in the order in which they were stored, and one episode follows another. But one with a
+    secret may be in another episode, of a higher sensitivity, at the same time: then all are read, and put in order.
+    """
+
+    def __init__(self, log: ItemLog, first: int) -> None:
+        self._log, self._first = log, first
+        self._gathered = _Gathered()
+        self._after: str | None = None
+        self._is_last = False
+
+    def next(self) -> Steps[list[Append] | None]:
+        """Return the appends of the next page, None after the last one."""
+        if self._is_last:
+            return None
+        nodes, is_mixed = yield from self._page(self._first)
+        while is_mixed and not self._is_last:
+            more, _ = yield from self._page(PAGE)
+            nodes += more
+        if is_mixed:
+            nodes.sort(key=lambda node: str(node["createdAt"]), reverse=True)
+        return self._gathered.add(nodes)
+
+    def _page(self, first: int) -> Steps[tuple[list[dict[str, Any]], bool]]:
+        """Return the events of a page, and whether the log has episodes of several sensitivities."""
+        given = {"thread": self._log.thread, "first": first, "after": self._after}
+        thread = (yield Request("LogOfThread", given))["thread"]
+        if thread is None:
+            self._is_last = True
+            return [], False
+        info = thread["turns"]["pageInfo"]
+        self._is_last, self._after = not info["hasNextPage"], info["endCursor"]
+        nodes: list[dict[str, Any]] = thread["turns"]["nodes"]
+        self._log.note_unpinned(nodes)
+        return nodes, len({one["sensitivity"] for one in thread["episodes"]["nodes"]}) > 1
 
 
 @dataclass(slots=True, kw_only=True)

@@ -541,15 +541,8 @@ OPERATIONS: dict[str, Operation] = {
         key="input",
         sequence=None,
     ),
-    "LatestOfLog": Operation(
-        "query LatestOfLog($filter: RecordFilter!, $first: Int!, $after: String) { records(filter: $filter, order: CREATED_DESC, first: $first, after: $after) { nodes { ...LogFields } pageInfo { hasNextPage endCursor } } }",
-        kind="query",
-        fragments=("LogFields",),
-        key=None,
-        sequence=None,
-    ),
-    "WholeLog": Operation(
-        "query WholeLog($thread: String!, $first: Int!, $after: String) { thread(id: $thread) { turns(first: $first, after: $after) { nodes { ...LogFields } pageInfo { hasNextPage endCursor } } } }",
+    "LogOfThread": Operation(
+        "query LogOfThread($thread: String!, $first: Int!, $after: String) { thread(id: $thread) { episodes(first: 100) { nodes { sensitivity } } turns(first: $first, after: $after) { nodes { ...LogFields } pageInfo { hasNextPage endCursor } } } }",
         kind="query",
         fragments=("LogFields",),
         key=None,
