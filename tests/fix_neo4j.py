@@ -23,7 +23,7 @@ import pytest
 
 from stratagraph.graph_sync.statements import SCHEMA, relation_constraint
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer, choose_version, find_javas, server
-from stratagraph.service.local_neo4j.conf import WITH_PASSWORD, conf_file, write_conf
+from stratagraph.service.local_neo4j.conf import JVM_FLAGS, WITH_PASSWORD, conf_file, write_conf
 from stratagraph.service.local_neo4j.files import browser_jars, server_jars
 from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
@@ -106,7 +106,7 @@ def quick_java() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", options, prepend=" ")
         patch.setattr(server, "write_conf", write_keeping_plans)
-        patch.setattr(server, "JVM_FLAGS", [SERIAL if flag == COLLECTOR else flag for flag in server.JVM_FLAGS])
+        patch.setattr(server, "JVM_FLAGS", [SERIAL if flag == COLLECTOR else flag for flag in JVM_FLAGS])
         yield
 
 
