@@ -12,11 +12,15 @@ import pytest
 from hypothesis import settings
 
 MEMORY = Path("/dev/shm")
+UNIT = Path(__file__).parent / "unit"
 NEEDED_BYTES = 8 * 2**30  # for the files of a whole run and for the servers that use them
 
 pytest_plugins = ["fix_memory", "fix_mirror", "fix_neo4j", "fix_service", "fix_faults", "fix_browser", "fix_erasing"]
 pytest_plugins += ["fix_noninterference", "fix_own_database", "fix_transfer"]
 
+# Where a test names no number of examples; `make soak` and `--hypothesis-profile=default` run Hypothesis's own 100.
+settings.register_profile("suite", settings(), max_examples=40)
+settings.load_profile("suite")
 # `make soak`: 100 histories of 100 steps each, with a new random seed on each run.
 settings.register_profile("soak", max_examples=100, stateful_step_count=100, deadline=None, derandomize=False)
 
@@ -36,15 +40,19 @@ def _keep_files_in_memory() -> None:
 _keep_files_in_memory()
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all Neo4j tests in one xdist process when STRATAGRAPH_TEST_NEO4J_URI names a shared server.
+    """Give each file of unit tests to an xdist process as a whole, and all Neo4j tests to one if they share a server.
 
-    Each of these tests empties the server. Without the variable, each xdist process starts a Neo4j of its own.
+    xdist's work for each test grows with the number of those that it gives out singly; unit tests are two in three.
+    Each Neo4j test empties the server that STRATAGRAPH_TEST_NEO4J_URI names; without the variable, each process starts
+    a Neo4j of its own.
     """
-    if not os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
-        return
+    shared = os.environ.get("STRATAGRAPH_TEST_NEO4J_URI")
     for item in items:
-        if item.get_closest_marker("neo4j") is not None:
+        if item.path.is_relative_to(UNIT):
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(UNIT))))
+        elif shared and item.get_closest_marker("neo4j") is not None:
             item.add_marker(pytest.mark.xdist_group("neo4j"))
 
 

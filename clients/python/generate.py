@@ -381,7 +381,7 @@ def _method(one: ast.AsyncFunctionDef, schema: GraphQLSchema, operations: dict[s
         ]
     else:
         lines += [
-            f'        data = await self.execute("{name}", {values}, timeout_s)',
+            f'        data = await self.call("{name}", {values}, timeout_s)',
             f"        return read({read.group(1)}, data){read.group(2)}",
         ]
     return "\n".join(lines) + "\n"

@@ -27,18 +27,18 @@ ACCEPT = {"Accept": "application/x-ndjson", "Accept-Encoding": "identity"}
 SESSIONS = "stratagraph.graphql.exports.sessions"
 ENDPOINT = "stratagraph.graphql.exports.endpoint"
 SNAPSHOT_NAME = re.compile("[0-9A-F]{8}-[0-9A-F]{8}-[0-9]+")  # of PostgreSQL
-TEXT = 8_000  # characters of a record, so that an export is more than the sockets between hold
+TEXT = 40_000  # characters of a record, so that an export of few is more than the sockets between hold
 
 
 async def fill(client: Client, records: int, token: str | None = None) -> None:
-    for start in range(0, records, 200):
+    for start in range(0, records, 40):
         items = [
             {
                 "source": "test",
                 "sourceKind": "EVENT",
                 "content": {"event_kind": "note", "ref": f"n{number}", "text": secrets.token_hex(TEXT // 2)},
             }
-            for number in range(start, min(start + 200, records))
+            for number in range(start, min(start + 40, records))
         ]
         found = await client.data(CAPTURE, token, input={"items": items})
         assert found["captureMemories"]["__typename"] == "CaptureMemoriesSuccess", found
@@ -167,7 +167,7 @@ async def test_a_broken_export_continues_in_the_same_snapshot_in_any_process(dat
     with running(**given) as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=60) as http:
-            await fill(Client(http, service.url), 600)
+            await fill(Client(http, service.url), 120)
             async with broken_off(http, service.url) as (begun, token):
                 pass
             await fill(Client(http, service.url), 1)  # written after the snapshot
@@ -179,7 +179,7 @@ async def test_a_broken_export_continues_in_the_same_snapshot_in_any_process(dat
                 assert answer.status_code == 200, answer.text[:500]
                 rests.append(answer.content)
         lines = checked(begun + rests[0])
-        assert lines[-1]["counts"]["record"] == 600
+        assert lines[-1]["counts"]["record"] == 120
         assert all((begun + rests[0])[len(begun) + number :] == rest for number, rest in enumerate(rests))
 
 
@@ -190,7 +190,7 @@ async def test_a_client_that_takes_nothing_is_cut_off_and_may_continue(database_
     with running(log=str(log), constants=json.dumps(bounds), **given) as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=60) as http:
-            await fill(Client(http, service.url), 1_200)
+            await fill(Client(http, service.url), 240)
             async with broken_off(http, service.url) as (begun, token):
 
                 async def cut_off() -> bool:
@@ -199,7 +199,7 @@ async def test_a_client_that_takes_nothing_is_cut_off_and_may_continue(database_
                 await until(cut_off)
             asked = {"snapshot": token, "from": str(len(begun))}
             rest = await http.get(f"{service.url}/export", params=asked, headers=ACCEPT)
-            assert checked(begun + rest.content)[-1]["counts"]["record"] == 1_200
+            assert checked(begun + rest.content)[-1]["counts"]["record"] == 240
 
 
 async def test_exports_are_bounded_and_held_for_their_own_credential(database_url: str, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ async def test_exports_are_bounded_and_held_for_their_own_credential(database_ur
             return await http.get(f"{service.url}/export", params=parameters, headers={**ACCEPT, **who})
 
         async with httpx.AsyncClient(timeout=60) as http:
-            await fill(Client(http, service.url), 600, ann["Authorization"].removeprefix("Bearer "))
+            await fill(Client(http, service.url), 120, ann["Authorization"].removeprefix("Bearer "))
             async with broken_off(http, service.url, **ann) as (begun, token):
                 for who in (ann, bob):
                     refused = await asked(http, who)
@@ -242,7 +242,7 @@ async def test_a_trickle_is_cut_off_and_its_snapshot_is_not_read_for_ever(databa
     with running(log=str(log), constants=json.dumps(bounds), **given) as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=60) as http:
-            await fill(Client(http, service.url), 1_200)
+            await fill(Client(http, service.url), 240)
             begun, token, statuses = b"", "", [200]
             while statuses[-1] == 200:
                 asked = {"snapshot": token, "from": str(len(begun))} if token else {}
@@ -274,7 +274,7 @@ async def test_no_caller_takes_the_places_of_others(database_url: str, tmp_path:
             )
         ]
         async with httpx.AsyncClient(timeout=60) as http, AsyncExitStack() as stack:
-            await fill(Client(http, service.url), 600, admin["Authorization"].removeprefix("Bearer "))
+            await fill(Client(http, service.url), 120, admin["Authorization"].removeprefix("Bearer "))
             for who in (low, mid):
                 await stack.enter_async_context(broken_off(http, service.url, **who))
             statuses = {}
@@ -315,7 +315,7 @@ async def test_an_export_ends_without_its_last_line_where_the_service_stops(data
     with running(**given) as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=60) as http:
-            await fill(Client(http, service.url), 1_200)
+            await fill(Client(http, service.url), 240)
             data = bytearray()
 
             async def read_until_stopped() -> None:

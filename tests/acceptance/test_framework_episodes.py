@@ -72,7 +72,7 @@ def memory(service: Service) -> Iterator[Memory]:
 
 def captured(memory: Memory, thread: str) -> list[Any]:
     """Return the steps of a thread as roles, texts, tools, arguments, results and failures, calls by their places."""
-    found = memory.operations.execute("Thread", {"id": thread, "first": 50})["thread"]
+    found = memory.operations.call("Thread", {"id": thread, "first": 50})["thread"]
     steps: list[Any] = []
     names: dict[str, int] = {}
     events = [node["payload"] for node in sorted(found["turns"]["nodes"], key=lambda node: str(node["id"]))]
@@ -92,7 +92,7 @@ def captured(memory: Memory, thread: str) -> list[Any]:
 
 
 def outcomes(memory: Memory, thread: str) -> list[tuple[Any, Any]]:
-    found = memory.operations.execute("Thread", {"id": thread, "first": 50})["thread"]
+    found = memory.operations.call("Thread", {"id": thread, "first": 50})["thread"]
     return [(one["payload"].get("outcome"), one["payload"].get("outcome_reason")) for one in found["episodes"]["nodes"]]
 
 

@@ -425,3 +425,24 @@ def test_without_langgraph_the_import_names_the_extra() -> None:
     program = "import sys; sys.modules['langgraph'] = None; import stratagraph_client.frameworks.langgraph"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "ImportError: LangGraph is not installed; run: pip install 'stratagraph-client[langgraph]'" in done.stderr
+
+
+def test_a_deletion_reaches_an_item_that_a_read_let_live_on_and_spares_one_that_was_put_since(
+    url: str, memory: Memory
+) -> None:
+    clock, sent = Clock(), Counting()
+    other = StratagraphStore(memory, scope="overtaken", clock=clock)
+    with Memory(url, transport=sent) as deleting:
+        store = StratagraphStore(deleting, scope="overtaken", clock=clock)
+        for key in ("read", "put"):
+            other.put(("x",), key, {"n": 1}, ttl=10)
+        clock.now += timedelta(minutes=6)
+
+        def meanwhile() -> None:
+            assert other.get(("x",), "read") is not None
+            other.put(("x",), "put", {"n": 2})
+
+        sent.before["ReviseItems"] = meanwhile
+        store.batch([PutOp(("x",), "read", None), PutOp(("x",), "put", None)])
+        assert sent.names.count("ReviseItems") >= 2
+        assert [(one.key, one.value) for one in store.search(())] == [("put", {"n": 2})]

@@ -91,7 +91,7 @@ async def done(session: Any, step: str, value: Any) -> Any:
     return await session.clear_session()
 
 
-async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: AsyncMemory, service_url: str) -> None:
+async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: AsyncMemory) -> None:
     @function_tool
     def find_depot(city: str) -> str:
         """Find the depot of a city."""
@@ -129,7 +129,7 @@ async def test_runs_on_one_session_see_each_other_and_are_an_episode(memory: Asy
         "user: What is my name?",
         "assistant: Your name is Ann.",
     ]
-    async with AsyncMemory(service_url) as another:
+    async with AsyncMemory(memory.url) as another:
         recalled = await another.recall("Which depot is in Köln?")
         assert "depot 7 in Köln" in recalled.text
         assert "…" not in recalled.text, "the log of items is found by a question"

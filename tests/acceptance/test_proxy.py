@@ -24,6 +24,7 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from stratagraph.graphql.app import MAX_BODY_BYTES
+from stratagraph.service.mcp.endpoint import MAX_BODY_BYTES as MCP_BODY_BYTES
 from stratagraph.service.settings import Settings
 
 CONFIGURATION = (Path(__file__).resolve().parents[2] / "deploy" / "nginx.conf").read_text()
@@ -53,6 +54,7 @@ def test_its_bounds_are_those_of_the_service() -> None:
     assert {path: int(size) << 20 for path, size in sizes.items()} == {
         "/graphql": MAX_BODY_BYTES,
         "/v1/traces": MAX_BODY_BYTES,
+        "/mcp": MCP_BODY_BYTES,
         "/artifacts": artifact,
     }
 

@@ -64,15 +64,27 @@ def add_keys(variables: dict[str, Any], operation: Operation) -> None:
                 one["idempotencyKey"] = str(uuid4())
 
 
-def add_sequence(variables: dict[str, Any], operation: Operation, sequence: str | None) -> bool:
-    """Have the answer reflect the writes of `sequence`, unless the caller named others; return whether it was added."""
+def has_keys(variables: Mapping[str, Any]) -> bool:
+    """Return whether the inputs among some variables have idempotency keys, or the items of a batch do."""
+    inputs = [one for one in variables.values() if isinstance(one, dict)]
+    written = [
+        item for one in inputs for item in (one["items"] if "items" in one and not one.get("idempotencyKey") else [one])
+    ]
+    return bool(written) and all(isinstance(one, dict) and one.get("idempotencyKey") for one in written)
+
+
+def add_sequence(variables: dict[str, Any], operation: Operation, sequence: str | None) -> dict[str, Any] | None:
+    """Have the answer reflect the writes of `sequence`, unless the caller named others.
+
+    Return where it was added, or None.
+    """
     if sequence is None or operation.sequence is None:
-        return False
-    place = variables if operation.sequence == "variable" else variables["input"]
+        return None
+    place: dict[str, Any] = variables if operation.sequence == "variable" else variables["input"]
     if place.get("atLeastSequence") is not None:
-        return False
+        return None
     place["atLeastSequence"] = sequence
-    return True
+    return place
 
 
 def may_repeat(name: str, operation: Operation) -> bool:

@@ -35,7 +35,7 @@ from stratagraph.store.postgres.database import WORKER_POOL_SIZE
 
 _log = get_logger(__name__)
 
-PATHS = ("/graphql", "/artifacts", "/export", "/v1/traces")  # answered with UNAVAILABLE until then
+PATHS = ("/graphql", "/artifacts", "/export", "/v1/traces", "/mcp")  # answered with UNAVAILABLE until then
 RETRY_S = 1.0  # between two attempts to use the database
 REASON = "The database cannot be used yet; the service waits for it, and its log says why. Try again shortly."
 

@@ -21,7 +21,7 @@ from stratagraph_client.events import Event, EventParser
 from stratagraph_client.operations.documents import FRAGMENTS, OPERATIONS
 from stratagraph_client.operations.enums import MemoryType
 from stratagraph_client.operations.record_by_handle import RecordByHandleData
-from stratagraph_client.requests import add_keys, add_sequence, document_of, endpoint_of, may_repeat
+from stratagraph_client.requests import add_keys, add_sequence, document_of, endpoint_of, has_keys, may_repeat
 from stratagraph_client.timing import seconds_of
 
 LINES = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=20)
@@ -166,14 +166,31 @@ def test_every_mutation_that_takes_a_key_gets_one_and_keeps_the_callers() -> Non
     assert unkeyed == {"DropCapture", "LearnAgain", "RetireLessons", "RetryCapture", "UndoRun"}
 
 
+def test_a_document_of_the_callers_own_is_repeated_only_with_keys() -> None:
+    key = {"idempotencyKey": "k"}
+    assert has_keys({"input": key})
+    assert has_keys({"input": {"items": [key, key]}, "other": "x"})
+    assert has_keys({"input": {"items": [{}], "idempotencyKey": "k"}})
+    without: list[dict[str, Any]] = [
+        {},
+        {"id": "1"},
+        {"input": {}},
+        {"input": {"items": [key, {}]}},
+        {"a": key, "b": {}},
+    ]
+    assert [one for one in without if has_keys(one)] == []
+
+
 def test_reads_that_take_a_sequence_get_the_carried_one_unless_the_caller_named_another() -> None:
     taking = {name for name, one in OPERATIONS.items() if one.sequence is not None}
     reads = {"Recall", "RetrieveGraph", "WhyNot", "ExplainPath", "Impact", "RelatedEntities", "Expand"}
     assert taking == reads | {"PlanGraph", "PlansContaining"}
     for name in taking:
         given_: dict[str, Any] = {"input": {}}
-        assert add_sequence(given_, OPERATIONS[name], "s")
-        assert not add_sequence(given_, OPERATIONS[name], "other")
+        assert add_sequence(given_, OPERATIONS[name], None) is None
+        assert add_sequence(given_, OPERATIONS[name], "s") is not None
+        assert "'atLeastSequence': 's'" in str(given_)
+        assert add_sequence(given_, OPERATIONS[name], "other") is None
 
 
 def test_every_document_has_the_fragments_that_it_spreads() -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from checkout import ROOT
-from graphql import build_schema, parse, validate
+from graphql import GraphQLSchema, build_schema, parse, validate
 
 from stratagraph.graphql.schema import sdl
 
@@ -18,9 +18,14 @@ DOCUMENTS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def schema() -> GraphQLSchema:
+    return build_schema(sdl())
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_a_documented_query_is_valid(document: str) -> None:
-    assert validate(build_schema(sdl()), parse(document)) == []
+def test_a_documented_query_is_valid(document: str, schema: GraphQLSchema) -> None:
+    assert validate(schema, parse(document)) == []
 
 
 def test_queries_are_found_in_the_pages() -> None:

@@ -145,24 +145,24 @@ class AsyncOperations(AsyncTransport):
 
     async def remember(self, input: RememberInput, *, timeout_s: float | None = None) -> CapturedFields:
         """Store one memory whose content is typed; the same as `captureMemory` with JSON."""
-        data = await self.execute("Remember", {"input": input}, timeout_s)
+        data = await self.call("Remember", {"input": input}, timeout_s)
         return read(RememberData, data).remember
 
     async def remember_all(self, input: RememberAllInput, *, timeout_s: float | None = None) -> RememberAllResult:
         """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
-        data = await self.execute("RememberAll", {"input": input}, timeout_s)
+        data = await self.call("RememberAll", {"input": input}, timeout_s)
         return read(RememberAllData, data).rememberAll
 
     async def capture_memory(self, input: CaptureMemoryInput, *, timeout_s: float | None = None) -> CapturedFields:
         """Store one memory."""
-        data = await self.execute("CaptureMemory", {"input": input}, timeout_s)
+        data = await self.call("CaptureMemory", {"input": input}, timeout_s)
         return read(CaptureMemoryData, data).captureMemory
 
     async def capture_memories(
         self, input: CaptureMemoriesInput, *, timeout_s: float | None = None
     ) -> CaptureMemoriesResult:
         """Store several memories in one transaction: all of them or none."""
-        data = await self.execute("CaptureMemories", {"input": input}, timeout_s)
+        data = await self.call("CaptureMemories", {"input": input}, timeout_s)
         return read(CaptureMemoriesData, data).captureMemories
 
     async def failed_captures(
@@ -174,17 +174,17 @@ class AsyncOperations(AsyncTransport):
     ) -> FailedCapturesResult:
         """Return a page of the captures that failed because of an internal failure, oldest first: the caller's own,
         and those whose records the caller could read in full. They are retried in the background."""
-        data = await self.execute("FailedCaptures", {"first": first, "after": after}, timeout_s)
+        data = await self.call("FailedCaptures", {"first": first, "after": after}, timeout_s)
         return read(FailedCapturesData, data).failedCaptures
 
     async def retry_capture(self, id: str, *, timeout_s: float | None = None) -> RetryCaptureResult:
         """Retry now, with the rights of their own caller, the captures of the request of a failed capture."""
-        data = await self.execute("RetryCapture", {"id": id}, timeout_s)
+        data = await self.call("RetryCapture", {"id": id}, timeout_s)
         return read(RetryCaptureData, data).retryCapture
 
     async def drop_capture(self, id: str, *, timeout_s: float | None = None) -> DropCaptureResult:
         """Delete the failed captures of the request of a failed capture, unstored."""
-        data = await self.execute("DropCapture", {"id": id}, timeout_s)
+        data = await self.call("DropCapture", {"id": id}, timeout_s)
         return read(DropCaptureData, data).dropCapture
 
     async def changes(
@@ -199,7 +199,7 @@ class AsyncOperations(AsyncTransport):
         concern now. Without `after`, return no changes and the present position as `pageInfo.endCursor`: read it,
         then the records, then the changes after it, and nothing is missed. POSITION_EXPIRED where the changes after
         the position are no longer kept."""
-        data = await self.execute("Changes", {"after": after, "first": first, "filter": filter_}, timeout_s)
+        data = await self.call("Changes", {"after": after, "first": first, "filter": filter_}, timeout_s)
         return read(ChangesData, data).changes
 
     async def changed(
@@ -218,7 +218,7 @@ class AsyncOperations(AsyncTransport):
         that instant; null where it did not exist then, or is not fully visible to the caller both by the trust of
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
-        data = await self.execute("Explain", {"id": id, "asOf": asOf}, timeout_s)
+        data = await self.call("Explain", {"id": id, "asOf": asOf}, timeout_s)
         return read(ExplainResult, data)
 
     async def explain_path(
@@ -236,7 +236,7 @@ class AsyncOperations(AsyncTransport):
         """Return the best paths between two records, through records that the caller may read in full: the shortest
         first, and the heaviest first among paths of one length. NotFound where the caller may not read both records
         in full."""
-        data = await self.execute(
+        data = await self.call(
             "ExplainPath",
             {
                 "from": from_,
@@ -265,7 +265,7 @@ class AsyncOperations(AsyncTransport):
         """Return the records that refer to a record or are derived from it, directly or through others: counts by
         distance and type, and the most important records. NotFound where the caller may not read the record in
         full."""
-        data = await self.execute(
+        data = await self.call(
             "Impact",
             {
                 "id": id,
@@ -291,7 +291,7 @@ class AsyncOperations(AsyncTransport):
     ) -> RelatedEntitiesResult:
         """Return the entities that are linked to the same records as an entity, the heaviest first. NotFound where
         the caller may not read the record in full."""
-        data = await self.execute(
+        data = await self.call(
             "RelatedEntities",
             {"id": id, "first": first, "asOf": asOf, "validAt": validAt, "atLeastSequence": atLeastSequence},
             timeout_s,
@@ -312,7 +312,7 @@ class AsyncOperations(AsyncTransport):
     ) -> ExpandResult:
         """Return the best neighbours of a record that a front end has not loaded yet, and the relations that
         connect them. NotFound where the caller may not read the record in full."""
-        data = await self.execute(
+        data = await self.call(
             "Expand",
             {
                 "id": id,
@@ -337,13 +337,13 @@ class AsyncOperations(AsyncTransport):
     ) -> FadingResult:
         """Return a page of the records whose salience falls to the threshold of pruning by an instant, and which
         would then be pruned, if they were neither read nor changed before it. Changes nothing."""
-        data = await self.execute("Fading", {"until": until, "first": first, "after": after}, timeout_s)
+        data = await self.call("Fading", {"until": until, "first": first, "after": after}, timeout_s)
         return read(FadingData, data).fading
 
     async def erase(self, input: EraseInput, *, timeout_s: float | None = None) -> EraseResult:
         """Erase records irrevocably, with their history, their audit rationales and everything derived from them
         alone."""
-        data = await self.execute("Erase", {"input": input}, timeout_s)
+        data = await self.call("Erase", {"input": input}, timeout_s)
         return read(EraseData, data).erase
 
     async def consolidation_runs(
@@ -355,19 +355,19 @@ class AsyncOperations(AsyncTransport):
     ) -> ConsolidationRunsResult:
         """Return a page of the runs of learning, newest first, as far as they concern records that the caller may
         read in full. A run that learned nothing there is left out."""
-        data = await self.execute("ConsolidationRuns", {"first": first, "after": after}, timeout_s)
+        data = await self.call("ConsolidationRuns", {"first": first, "after": after}, timeout_s)
         return read(ConsolidationRunsData, data).consolidationRuns
 
     async def undo_run(self, input: UndoRunInput, *, timeout_s: float | None = None) -> UndoRunResult:
         """Undo a run of learning: what it created is retracted, and what it changed is restored, except what was
         changed since. Needs admin access."""
-        data = await self.execute("UndoRun", {"input": input}, timeout_s)
+        data = await self.call("UndoRun", {"input": input}, timeout_s)
         return read(UndoRunData, data).undoRun
 
     async def learn_again(self, input: LearnAgainInput, *, timeout_s: float | None = None) -> LearnAgainResult:
         """Let the next run learn again from the episodes of an undone run, for the stages of that run. Sent again,
         it changes nothing more. Needs admin access."""
-        data = await self.execute("LearnAgain", {"input": input}, timeout_s)
+        data = await self.call("LearnAgain", {"input": input}, timeout_s)
         return read(LearnAgainData, data).learnAgain
 
     async def duplicate_candidates(
@@ -379,55 +379,55 @@ class AsyncOperations(AsyncTransport):
     ) -> DuplicateCandidatesResult:
         """Return a page of the pairs of records that may say the same and that nobody has decided on, the likeliest
         first; only pairs of which the caller may read both records in full."""
-        data = await self.execute("DuplicateCandidates", {"first": first, "after": after}, timeout_s)
+        data = await self.call("DuplicateCandidates", {"first": first, "after": after}, timeout_s)
         return read(DuplicateCandidatesData, data).duplicateCandidates
 
     async def reject_duplicate(self, input: RejectDuplicateInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Note that two records do not say the same, so that they are neither merged by consolidation nor listed by
         `duplicateCandidates` again. Neither record changes."""
-        data = await self.execute("RejectDuplicate", {"input": input}, timeout_s)
+        data = await self.call("RejectDuplicate", {"input": input}, timeout_s)
         return read(RejectDuplicateData, data).rejectDuplicate
 
     async def predicates(self, *, timeout_s: float | None = None) -> list[PredicateFields]:
         """Return the registered predicates of facts, ordered by name: those of the tenant, and the built-in ones
         that it has not replaced."""
-        data = await self.execute("Predicates", {}, timeout_s)
+        data = await self.call("Predicates", {}, timeout_s)
         return read(PredicatesData, data).predicates
 
     async def set_predicate(self, input: SetPredicateInput, *, timeout_s: float | None = None) -> SetPredicateResult:
         """Register what is known of a predicate of facts, for the tenant. Needs admin access."""
-        data = await self.execute("SetPredicate", {"input": input}, timeout_s)
+        data = await self.call("SetPredicate", {"input": input}, timeout_s)
         return read(SetPredicateData, data).setPredicate
 
     async def learn_lesson(self, input: LearnLessonInput, *, timeout_s: float | None = None) -> LearnLessonResult:
         """Learn a lesson from a mistake, or merge it with a known one that has an equal task or, with an embedder,
         nearly the same meaning. The lessons of a scope and sensitivity beyond 50 are retired, of the author with
         the most first: the newest, then verified ones, then those of most utility stay."""
-        data = await self.execute("LearnLesson", {"input": input}, timeout_s)
+        data = await self.call("LearnLesson", {"input": input}, timeout_s)
         return read(LearnLessonData, data).learnLesson
 
     async def verify_lesson(self, input: VerifyLessonInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Note that a lesson was verified, or that this was tried and failed. A change of what the lesson advises
         drops it. FORBIDDEN for who wrote its advice, without access admin."""
-        data = await self.execute("VerifyLesson", {"input": input}, timeout_s)
+        data = await self.call("VerifyLesson", {"input": input}, timeout_s)
         return read(VerifyLessonData, data).verifyLesson
 
     async def remove_lesson(self, input: RemoveLessonInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Remove a lesson that is wrong: it is retracted, and stays as history."""
-        data = await self.execute("RemoveLesson", {"input": input}, timeout_s)
+        data = await self.call("RemoveLesson", {"input": input}, timeout_s)
         return read(RemoveLessonData, data).removeLesson
 
     async def credit_lessons(self, input: CreditLessonsInput, *, timeout_s: float | None = None) -> CreditLessonsResult:
         """Count as helpful the lessons of one playbook, or each once those of all that `playbook` recently returned
         to this credential. A playbook is credited once: its id again counts nothing and returns the same lessons,
         the same window again returns none."""
-        data = await self.execute("CreditLessons", {"input": input}, timeout_s)
+        data = await self.call("CreditLessons", {"input": input}, timeout_s)
         return read(CreditLessonsData, data).creditLessons
 
     async def retire_lessons(self, input: RetireLessonsInput, *, timeout_s: float | None = None) -> RetireLessonsResult:
         """Retire the least useful part of the lessons of a scope that are often retrieved and hardly ever help.
         They leave the current truth and stay as history."""
-        data = await self.execute("RetireLessons", {"input": input}, timeout_s)
+        data = await self.call("RetireLessons", {"input": input}, timeout_s)
         return read(RetireLessonsData, data).retireLessons
 
     async def lesson_page(
@@ -447,7 +447,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the current lessons that the caller may read in full: with a query those that are about
         it, best first; else the last learned first. The last 500 that the caller may read are looked at. With
         `asOf`, of those that were current then, found by words alone, among the last 1,000 skills and lessons."""
-        data = await self.execute(
+        data = await self.call(
             "LessonPage",
             {
                 "query": query,
@@ -477,7 +477,7 @@ class AsyncOperations(AsyncTransport):
         """Return lessons as text for a system prompt, one line each, their texts quoted: with a query those that
         are about it, and an empty text if none is; else the last learned ones under `## RECENT LESSONS`. Counts
         nothing unless asked to; credit the lessons that helped with `creditLessons`."""
-        data = await self.execute(
+        data = await self.call(
             "Playbook",
             {
                 "query": query,
@@ -500,7 +500,7 @@ class AsyncOperations(AsyncTransport):
     ) -> str:
         """Return the mistakes of the last learned lessons as text for a prompt, one line each, under `## RECENT
         FAILURES`; empty if there are none. Counts no retrievals."""
-        data = await self.execute(
+        data = await self.call(
             "RecentFailures", {"scope": scope, "limit": limit, "tokenBudget": tokenBudget}, timeout_s
         )
         return read(RecentFailuresData, data).recentFailures
@@ -517,7 +517,7 @@ class AsyncOperations(AsyncTransport):
     ) -> PlanGraphResult | None:
         """Return a plan as a graph to draw, or null where it is not visible to the caller. A large plan is shown in
         groups of steps, each of which can be shown by itself."""
-        data = await self.execute(
+        data = await self.call(
             "PlanGraph",
             {"id": id, "version": version, "asOf": asOf, "group": group, "atLeastSequence": atLeastSequence},
             timeout_s,
@@ -529,7 +529,7 @@ class AsyncOperations(AsyncTransport):
     ) -> list[PlanVersionsResult]:
         """Return the versions of a plan that the caller may read in full, the newest first, at most 100; empty
         where it may read none."""
-        data = await self.execute("PlanVersions", {"planId": planId, "asOf": asOf}, timeout_s)
+        data = await self.call("PlanVersions", {"planId": planId, "asOf": asOf}, timeout_s)
         return read(PlanVersionsData, data).planVersions
 
     async def plan_diff(
@@ -537,7 +537,7 @@ class AsyncOperations(AsyncTransport):
     ) -> PlanDiffResult | None:
         """Return what changed between two versions of a plan, or null where not both are visible to the caller.
         Both are of the same scope and sensitivity."""
-        data = await self.execute("PlanDiff", {"planId": planId, "from": from_, "to": to}, timeout_s)
+        data = await self.call("PlanDiff", {"planId": planId, "from": from_, "to": to}, timeout_s)
         return read(PlanDiffData, data).planDiff
 
     async def plans_containing(
@@ -551,14 +551,14 @@ class AsyncOperations(AsyncTransport):
     ) -> PlansContainingResult:
         """Return plans that have steps with the given operations in the given order, newest first. Each step must
         be reachable from the one before, directly or through other steps."""
-        data = await self.execute(
+        data = await self.call(
             "PlansContaining", {"ops": ops, "first": first, "asOf": asOf, "atLeastSequence": atLeastSequence}, timeout_s
         )
         return read(PlansContainingData, data).plansContaining
 
     async def recall(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RecallResult:
         """Return the records that best match a task, and the records and relations around them."""
-        data = await self.execute("Recall", {"input": input}, timeout_s)
+        data = await self.call("Recall", {"input": input}, timeout_s)
         return read(RecallData, data).retrieveGraph
 
     async def record(
@@ -573,7 +573,7 @@ class AsyncOperations(AsyncTransport):
         that instant; null where it did not exist then, or is not fully visible to the caller both by the trust of
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
-        data = await self.execute("Record", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
+        data = await self.call("Record", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
         return read(RecordData, data).record
 
     async def records(
@@ -589,7 +589,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = await self.execute(
+        data = await self.call(
             "Records", {"filter": filter_, "order": order, "asOf": asOf, "first": first, "after": after}, timeout_s
         )
         return read(RecordsData, data).records
@@ -606,7 +606,7 @@ class AsyncOperations(AsyncTransport):
     ) -> EntityPageResult:
         """Return a page of the entities known by a name or alias, the oldest first. With `asOf`, of those that were
         current then and have the name now."""
-        data = await self.execute(
+        data = await self.call(
             "EntityPage", {"name": name, "scope": scope, "first": first, "after": after, "asOf": asOf}, timeout_s
         )
         return read(EntityPageData, data).entityPage
@@ -620,7 +620,7 @@ class AsyncOperations(AsyncTransport):
         timeout_s: float | None = None,
     ) -> LabelFields:
         """Return a page of the tags of the current records that the caller may read in full, the most used first."""
-        data = await self.execute("TagsInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
+        data = await self.call("TagsInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
         return read(TagsInUseData, data).tagsInUse
 
     async def predicates_in_use(
@@ -633,7 +633,7 @@ class AsyncOperations(AsyncTransport):
     ) -> LabelFields:
         """Return a page of the predicates of the current facts that the caller may read in full, the most used
         first. `predicates` has what is registered of them."""
-        data = await self.execute("PredicatesInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
+        data = await self.call("PredicatesInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
         return read(PredicatesInUseData, data).predicatesInUse
 
     async def record_by_handle(
@@ -646,7 +646,7 @@ class AsyncOperations(AsyncTransport):
     ) -> RecordFields | None:
         """Return the record that was captured under a name: of several the newest that is part of the current
         truth, else the newest. Null where the caller may read none in full."""
-        data = await self.execute("RecordByHandle", {"handle": handle, "asOf": asOf, "validAt": validAt}, timeout_s)
+        data = await self.call("RecordByHandle", {"handle": handle, "asOf": asOf, "validAt": validAt}, timeout_s)
         return read(RecordByHandleData, data).recordByHandle
 
     async def relation_page(
@@ -661,7 +661,7 @@ class AsyncOperations(AsyncTransport):
         that instant; null where it did not exist then, or is not fully visible to the caller both by the trust of
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
-        data = await self.execute("RelationPage", {"id": id, "first": first, "after": after}, timeout_s)
+        data = await self.call("RelationPage", {"id": id, "first": first, "after": after}, timeout_s)
         return read(RelationPageData, data).record
 
     async def slot_history(
@@ -676,7 +676,7 @@ class AsyncOperations(AsyncTransport):
         those of its subject and predicate, in its scope and sensitivity. Empty where the caller may not read the
         record in full; INVALID_INPUT for one that it may read and that is no fact. `records(filter: {slotOf:})` has
         the same facts page by page."""
-        data = await self.execute("SlotHistory", {"id": id, "first": first, "asOf": asOf}, timeout_s)
+        data = await self.call("SlotHistory", {"id": id, "first": first, "asOf": asOf}, timeout_s)
         return read(SlotHistoryData, data).slotHistory
 
     async def disputes(
@@ -688,7 +688,7 @@ class AsyncOperations(AsyncTransport):
     ) -> DisputesResult:
         """Return a page of the open disputes, each with all its parties; the one with the newest contested record
         first."""
-        data = await self.execute("Disputes", {"first": first, "after": after}, timeout_s)
+        data = await self.call("Disputes", {"first": first, "after": after}, timeout_s)
         return read(DisputesData, data).disputes
 
     async def thread(
@@ -701,7 +701,7 @@ class AsyncOperations(AsyncTransport):
     ) -> ThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = await self.execute("Thread", {"id": id, "asOf": asOf, "first": first}, timeout_s)
+        data = await self.call("Thread", {"id": id, "asOf": asOf, "first": first}, timeout_s)
         return read(ThreadData, data).thread
 
     async def history(
@@ -714,7 +714,7 @@ class AsyncOperations(AsyncTransport):
     ) -> HistoryResult:
         """Return a page of a record's versions, newest first. Versions are left out that are not fully visible to
         the caller both by their own trust and by the present one. A deleted record has no versions."""
-        data = await self.execute("History", {"id": id, "first": first, "after": after}, timeout_s)
+        data = await self.call("History", {"id": id, "first": first, "after": after}, timeout_s)
         return read(HistoryData, data).history
 
     async def audit_log(
@@ -728,149 +728,149 @@ class AsyncOperations(AsyncTransport):
         """Return a page of a record's audit log, oldest entry first; also of a record that was pruned, deleted or
         erased, as far as it was fully visible to the caller by the scope and sensitivity that it had. The page is
         empty where the record is unknown or hidden. An erased record's entries have no rationale."""
-        data = await self.execute("AuditLog", {"id": id, "first": first, "after": after}, timeout_s)
+        data = await self.call("AuditLog", {"id": id, "first": first, "after": after}, timeout_s)
         return read(AuditLogData, data).auditLog
 
     async def retrieve_graph(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RetrieveGraphResult:
         """Return the records that best match a task, and the records and relations around them."""
-        data = await self.execute("RetrieveGraph", {"input": input}, timeout_s)
+        data = await self.call("RetrieveGraph", {"input": input}, timeout_s)
         return read(RetrieveGraphData, data).retrieveGraph
 
     async def why_not(self, id: str, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> WhyNotResult:
         """Return why a record is not in the answer to a request of `retrieveGraph`, or its place there, by the same
         search. NotFound where the caller may not read the record in full."""
-        data = await self.execute("WhyNot", {"id": id, "input": input}, timeout_s)
+        data = await self.call("WhyNot", {"id": id, "input": input}, timeout_s)
         return read(WhyNotData, data).whyNot
 
     async def report_outcome(self, input: ReportOutcomeInput, *, timeout_s: float | None = None) -> OutcomeFields:
         """Report what came of a retrieval: records that were used gain salience by a success and lose it by a
         failure, those that a success did not need lose a little, and the statistics of procedures, plans and
         lessons are updated. The same report again changes nothing."""
-        data = await self.execute("ReportOutcome", {"input": input}, timeout_s)
+        data = await self.call("ReportOutcome", {"input": input}, timeout_s)
         return read(ReportOutcomeData, data).reportOutcome
 
     async def report_outcomes(
         self, input: ReportOutcomesInput, *, timeout_s: float | None = None
     ) -> ReportOutcomesResult:
         """Report what came of several retrievals in one transaction, in their order: all reports or none."""
-        data = await self.execute("ReportOutcomes", {"input": input}, timeout_s)
+        data = await self.call("ReportOutcomes", {"input": input}, timeout_s)
         return read(ReportOutcomesData, data).reportOutcomes
 
     async def supersede(self, input: SupersedeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Replace a record by a new one with another payload. An entity or a working record is changed in place."""
-        data = await self.execute("Supersede", {"input": input}, timeout_s)
+        data = await self.call("Supersede", {"input": input}, timeout_s)
         return read(SupersedeData, data).supersede
 
     async def amend(self, input: AmendInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Replace a record by a new one with some members of its payload changed, by a JSON merge patch. An entity
         or a working record is changed in place."""
-        data = await self.execute("Amend", {"input": input}, timeout_s)
+        data = await self.call("Amend", {"input": input}, timeout_s)
         return read(AmendData, data).amend
 
     async def revise_records(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseRecordsResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = await self.execute("ReviseRecords", {"input": input}, timeout_s)
+        data = await self.call("ReviseRecords", {"input": input}, timeout_s)
         return read(ReviseRecordsData, data).reviseRecords
 
     async def fork(self, input: ForkInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Add a variant of a record for conditions under which the record does not hold."""
-        data = await self.execute("Fork", {"input": input}, timeout_s)
+        data = await self.call("Fork", {"input": input}, timeout_s)
         return read(ForkData, data).fork
 
     async def supersede_record(self, input: SupersedeRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Do as `supersede` does, with a typed payload."""
-        data = await self.execute("SupersedeRecord", {"input": input}, timeout_s)
+        data = await self.call("SupersedeRecord", {"input": input}, timeout_s)
         return read(SupersedeRecordData, data).supersedeRecord
 
     async def fork_record(self, input: ForkRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Do as `fork` does, with a typed payload."""
-        data = await self.execute("ForkRecord", {"input": input}, timeout_s)
+        data = await self.call("ForkRecord", {"input": input}, timeout_s)
         return read(ForkRecordData, data).forkRecord
 
     async def contest(self, input: ContestInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Put a record in doubt until the contest is resolved."""
-        data = await self.execute("Contest", {"input": input}, timeout_s)
+        data = await self.call("Contest", {"input": input}, timeout_s)
         return read(ContestData, data).contest
 
     async def resolve_contest(self, input: ResolveContestInput, *, timeout_s: float | None = None) -> RevisedFields:
         """End the contest of a record."""
-        data = await self.execute("ResolveContest", {"input": input}, timeout_s)
+        data = await self.call("ResolveContest", {"input": input}, timeout_s)
         return read(ResolveContestData, data).resolveContest
 
     async def retract(self, input: RetractInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Withdraw a record that was wrong, without a replacement."""
-        data = await self.execute("Retract", {"input": input}, timeout_s)
+        data = await self.call("Retract", {"input": input}, timeout_s)
         return read(RetractData, data).retract
 
     async def merge(self, input: MergeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Merge records with the same content into one."""
-        data = await self.execute("Merge", {"input": input}, timeout_s)
+        data = await self.call("Merge", {"input": input}, timeout_s)
         return read(MergeData, data).merge
 
     async def unmerge(self, input: UnmergeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Undo the merge of an entity into another one: it gets back its names, its facts and its relations."""
-        data = await self.execute("Unmerge", {"input": input}, timeout_s)
+        data = await self.call("Unmerge", {"input": input}, timeout_s)
         return read(UnmergeData, data).unmerge
 
     async def delete_record(self, input: DeleteRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Delete a record with its history. Its audit log is kept."""
-        data = await self.execute("DeleteRecord", {"input": input}, timeout_s)
+        data = await self.call("DeleteRecord", {"input": input}, timeout_s)
         return read(DeleteRecordData, data).deleteRecord
 
     async def reinforce(self, input: ReinforceInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Raise the salience of a record by its reinforcement gain."""
-        data = await self.execute("Reinforce", {"input": input}, timeout_s)
+        data = await self.call("Reinforce", {"input": input}, timeout_s)
         return read(ReinforceData, data).reinforce
 
     async def penalize(self, input: PenalizeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Lower the salience of a record."""
-        data = await self.execute("Penalize", {"input": input}, timeout_s)
+        data = await self.call("Penalize", {"input": input}, timeout_s)
         return read(PenalizeData, data).penalize
 
     async def pin(self, input: PinInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Hold the salience of a record at its present value, or let it decay again."""
-        data = await self.execute("Pin", {"input": input}, timeout_s)
+        data = await self.call("Pin", {"input": input}, timeout_s)
         return read(PinData, data).pin
 
     async def revision_impact(self, id: str, *, timeout_s: float | None = None) -> RevisionImpactResult:
         """Return the effect that retracting or correcting a record would have on the records derived from it.
         Changes nothing."""
-        data = await self.execute("RevisionImpact", {"id": id}, timeout_s)
+        data = await self.call("RevisionImpact", {"id": id}, timeout_s)
         return read(RevisionImpactData, data).revisionImpact
 
     async def reevaluations(self, *, timeout_s: float | None = None) -> list[ReevaluationsResult]:
         """Return the derived records that wait to be re-evaluated, oldest first, at most 200."""
-        data = await self.execute("Reevaluations", {}, timeout_s)
+        data = await self.call("Reevaluations", {}, timeout_s)
         return read(ReevaluationsData, data).reevaluations
 
     async def revision_rules(self, *, timeout_s: float | None = None) -> list[RevisionRulesResult]:
         """Return for each revision and each type of record whether it is possible and whether it needs evidence.
         The answer is the same for every caller."""
-        data = await self.execute("RevisionRules", {}, timeout_s)
+        data = await self.call("RevisionRules", {}, timeout_s)
         return read(RevisionRulesData, data).revisionRules
 
     async def health(self, *, timeout_s: float | None = None) -> HealthResult:
         """Return the state of the service, without anything that depends on other tenants."""
-        data = await self.execute("Health", {}, timeout_s)
+        data = await self.call("Health", {}, timeout_s)
         return read(HealthData, data).health
 
     async def metrics(self, *, timeout_s: float | None = None) -> MetricsResult:
         """Return measures of the records that the caller may read in full, counted in the background."""
-        data = await self.execute("Metrics", {}, timeout_s)
+        data = await self.call("Metrics", {}, timeout_s)
         return read(MetricsData, data).metrics
 
     async def capture_briefly(
         self, input: CaptureMemoriesInput, *, timeout_s: float | None = None
     ) -> CaptureBrieflyResult:
         """Store several memories in one transaction: all of them or none."""
-        data = await self.execute("CaptureBriefly", {"input": input}, timeout_s)
+        data = await self.call("CaptureBriefly", {"input": input}, timeout_s)
         return read(CaptureBrieflyData, data).captureMemories
 
     async def revise_briefly(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseBrieflyResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = await self.execute("ReviseBriefly", {"input": input}, timeout_s)
+        data = await self.call("ReviseBriefly", {"input": input}, timeout_s)
         return read(ReviseBrieflyData, data).reviseRecords
 
     async def log_of_thread(
@@ -878,7 +878,7 @@ class AsyncOperations(AsyncTransport):
     ) -> LogOfThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = await self.execute("LogOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        data = await self.call("LogOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
         return read(LogOfThreadData, data).thread
 
     async def episodes_of_thread(
@@ -886,7 +886,7 @@ class AsyncOperations(AsyncTransport):
     ) -> EpisodesOfThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = await self.execute("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        data = await self.call("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
         return read(EpisodesOfThreadData, data).thread
 
     async def facts_about(
@@ -900,7 +900,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = await self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = await self.call("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(FactsAboutData, data).records
 
     async def list_items(
@@ -914,7 +914,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = await self.execute("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = await self.call("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(ListItemsData, data).records
 
     async def get_items(
@@ -935,7 +935,7 @@ class AsyncOperations(AsyncTransport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = await self.execute(
+        data = await self.call(
             "GetItems",
             {
                 "filter0": filter0,
@@ -955,18 +955,18 @@ class AsyncOperations(AsyncTransport):
 
     async def put_items(self, input: RememberAllInput, *, timeout_s: float | None = None) -> PutItemsResult:
         """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
-        data = await self.execute("PutItems", {"input": input}, timeout_s)
+        data = await self.call("PutItems", {"input": input}, timeout_s)
         return read(PutItemsData, data).rememberAll
 
     async def revise_items(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseItemsResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = await self.execute("ReviseItems", {"input": input}, timeout_s)
+        data = await self.call("ReviseItems", {"input": input}, timeout_s)
         return read(ReviseItemsData, data).reviseRecords
 
     async def rank_items(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RankItemsResult:
         """Return the records that best match a task, and the records and relations around them."""
-        data = await self.execute("RankItems", {"input": input}, timeout_s)
+        data = await self.call("RankItems", {"input": input}, timeout_s)
         return read(RankItemsData, data).retrieveGraph
 
     async def typed_record(
@@ -981,5 +981,5 @@ class AsyncOperations(AsyncTransport):
         that instant; null where it did not exist then, or is not fully visible to the caller both by the trust of
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
-        data = await self.execute("TypedRecord", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
+        data = await self.call("TypedRecord", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
         return read(TypedRecordData, data).record

@@ -14,7 +14,15 @@ from stratagraph_client.answers import AnswerBody, connection_error, data_of
 from stratagraph_client.carried import Carried, sequences_in
 from stratagraph_client.errors import AnswerLost, InvalidInput, RateLimited, StratagraphError
 from stratagraph_client.operations.documents import OPERATIONS
-from stratagraph_client.requests import add_keys, add_sequence, document_of, may_repeat, trace_of, variables_of
+from stratagraph_client.requests import (
+    add_keys,
+    add_sequence,
+    document_of,
+    has_keys,
+    may_repeat,
+    trace_of,
+    variables_of,
+)
 from stratagraph_client.timing import Home, Timing
 
 
@@ -58,40 +66,61 @@ class AsyncTransport:
         if self._owns_http:
             await self._http.aclose()
 
-    async def execute(
-        self, name: str, variables: Mapping[str, object], timeout_s: float | None = None
-    ) -> dict[str, Any]:
-        """Send an operation, again where that may succeed and does no harm, and return its data.
+    async def call(self, name: str, variables: Mapping[str, object], timeout_s: float | None = None) -> dict[str, Any]:
+        """Send an operation of this client, again where that may succeed and does no harm, and return its data.
 
         Raises StratagraphError. A mutation without an idempotency key is sent again only where it has not been carried
         out; where that is not known, AnswerLost is raised.
         """
-        self._home.async_check()
         operation = OPERATIONS[name]
         given = variables_of(variables)
         add_keys(given, operation)
-        carried = add_sequence(given, operation, self.carried.sequence)
-        repeatable = may_repeat(name, operation)
-        begun = self.carried.begin() if operation.kind == "mutation" else 0
-        content = _body(name, given)
+        place = add_sequence(given, operation, self.carried.sequence)
+        body = {"query": document_of(name), "operationName": name, "variables": given}
+        is_write = operation.kind == "mutation"
+        try:
+            return await self._carry_out(body, is_write, may_repeat(name, operation), timeout_s)
+        except InvalidInput as error:
+            if place is None or error.path != ["atLeastSequence"] or not self.carried.own:
+                raise
+        self.carried.forget()  # the database was restored from a backup, and does not know these writes
+        del place["atLeastSequence"]
+        return await self._carry_out(body, is_write, may_repeat(name, operation), timeout_s)
+
+    async def execute(
+        self,
+        document: str,
+        name: str | None = None,
+        variables: Mapping[str, object] | None = None,
+        timeout_s: float | None = None,
+    ) -> dict[str, Any]:
+        """Send a document of the caller's own, and return its data. Raises StratagraphError.
+
+        A mutation is sent again after a lost answer only if its inputs have idempotency keys, else AnswerLost is
+        raised.
+        """
+        given = variables_of(variables or {})
+        body = {"query": document, "operationName": name, "variables": given}
+        is_write = "mutation" in document
+        return await self._carry_out(body, is_write, not is_write or has_keys(given), timeout_s)
+
+    async def _carry_out(
+        self, body: Mapping[str, object], is_write: bool, is_repeatable: bool, timeout_s: float | None
+    ) -> dict[str, Any]:
+        """Send a request until it is answered, or until its deadline."""
+        self._home.async_check()
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        begun = self.carried.begin() if is_write else 0
         ends_at = self.timing.clock() + (self.timeout_s if timeout_s is None else timeout_s)
         attempt = 0
         while True:
             try:
                 data = await self._send(content, ends_at)
                 break
-            except InvalidInput as error:
-                if not (carried and error.path == ["atLeastSequence"] and self.carried.own):
-                    raise
-                self.carried.forget()  # the database was restored from a backup, and does not know these writes
-                carried = False
-                del (given if operation.sequence == "variable" else given["input"])["atLeastSequence"]
-                content = _body(name, given)
-                continue
             except StratagraphError as error:
                 failed = error
-            untouched = isinstance(failed, RateLimited) or isinstance(failed.__cause__, httpx.ConnectError)
-            if not repeatable and failed.retryable and not untouched:
+            is_untouched = isinstance(failed, RateLimited) or isinstance(failed.__cause__, httpx.ConnectError)
+            if not is_repeatable and failed.retryable and not is_untouched:
                 raise AnswerLost(
                     f"{failed.message} The operation may have been carried out, and has no idempotency key: read what"
                     " is stored before you repeat it.",
@@ -102,7 +131,7 @@ class AsyncTransport:
                 raise failed
             attempt += 1
             await self.timing.async_sleep(wait_s)
-        if operation.kind == "mutation":
+        if is_write:
             for token, replayed in sequences_in(data):
                 self.carried.end(begun, token, replayed=replayed)
         return data
@@ -126,7 +155,7 @@ class AsyncTransport:
 
     async def position(self) -> str:
         """Return the present position in the log of changes. Raises StratagraphError."""
-        position: str = (await self.execute("Changes", {"first": 1}))["changes"]["pageInfo"]["endCursor"]
+        position: str = (await self.call("Changes", {"first": 1}))["changes"]["pageInfo"]["endCursor"]
         return position
 
     async def _send(self, content: bytes, ends_at: float) -> dict[str, Any]:
@@ -150,9 +179,3 @@ class AsyncTransport:
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise connection_error(error) from error
         return data_of(AnswerBody(response.status_code, response.headers.get("retry-after"), b"".join(parts)))
-
-
-def _body(name: str, variables: Mapping[str, object]) -> bytes:
-    """Return the body of a request."""
-    body = {"query": document_of(name), "operationName": name, "variables": variables}
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

@@ -91,7 +91,7 @@ class Memory:
         endpoint = endpoint_of(url)
         key = api_key or os.environ.get("STRATAGRAPH_API_KEY")
         self.source = source
-        self._url = endpoint.removesuffix("/graphql")
+        self.url = endpoint.removesuffix("/graphql")
         self.operations = Operations(
             http or httpx.Client(verify=verify, transport=transport, limits=LIMITS),
             endpoint=endpoint,
@@ -103,7 +103,7 @@ class Memory:
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._url!r})"
+        return f"{type(self).__name__}({self.url!r})"
 
     def __enter__(self) -> Self:
         return self

@@ -145,22 +145,22 @@ class Operations(Transport):
 
     def remember(self, input: RememberInput, *, timeout_s: float | None = None) -> CapturedFields:
         """Store one memory whose content is typed; the same as `captureMemory` with JSON."""
-        data = self.execute("Remember", {"input": input}, timeout_s)
+        data = self.call("Remember", {"input": input}, timeout_s)
         return read(RememberData, data).remember
 
     def remember_all(self, input: RememberAllInput, *, timeout_s: float | None = None) -> RememberAllResult:
         """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
-        data = self.execute("RememberAll", {"input": input}, timeout_s)
+        data = self.call("RememberAll", {"input": input}, timeout_s)
         return read(RememberAllData, data).rememberAll
 
     def capture_memory(self, input: CaptureMemoryInput, *, timeout_s: float | None = None) -> CapturedFields:
         """Store one memory."""
-        data = self.execute("CaptureMemory", {"input": input}, timeout_s)
+        data = self.call("CaptureMemory", {"input": input}, timeout_s)
         return read(CaptureMemoryData, data).captureMemory
 
     def capture_memories(self, input: CaptureMemoriesInput, *, timeout_s: float | None = None) -> CaptureMemoriesResult:
         """Store several memories in one transaction: all of them or none."""
-        data = self.execute("CaptureMemories", {"input": input}, timeout_s)
+        data = self.call("CaptureMemories", {"input": input}, timeout_s)
         return read(CaptureMemoriesData, data).captureMemories
 
     def failed_captures(
@@ -172,17 +172,17 @@ class Operations(Transport):
     ) -> FailedCapturesResult:
         """Return a page of the captures that failed because of an internal failure, oldest first: the caller's own,
         and those whose records the caller could read in full. They are retried in the background."""
-        data = self.execute("FailedCaptures", {"first": first, "after": after}, timeout_s)
+        data = self.call("FailedCaptures", {"first": first, "after": after}, timeout_s)
         return read(FailedCapturesData, data).failedCaptures
 
     def retry_capture(self, id: str, *, timeout_s: float | None = None) -> RetryCaptureResult:
         """Retry now, with the rights of their own caller, the captures of the request of a failed capture."""
-        data = self.execute("RetryCapture", {"id": id}, timeout_s)
+        data = self.call("RetryCapture", {"id": id}, timeout_s)
         return read(RetryCaptureData, data).retryCapture
 
     def drop_capture(self, id: str, *, timeout_s: float | None = None) -> DropCaptureResult:
         """Delete the failed captures of the request of a failed capture, unstored."""
-        data = self.execute("DropCapture", {"id": id}, timeout_s)
+        data = self.call("DropCapture", {"id": id}, timeout_s)
         return read(DropCaptureData, data).dropCapture
 
     def changes(
@@ -197,7 +197,7 @@ class Operations(Transport):
         concern now. Without `after`, return no changes and the present position as `pageInfo.endCursor`: read it,
         then the records, then the changes after it, and nothing is missed. POSITION_EXPIRED where the changes after
         the position are no longer kept."""
-        data = self.execute("Changes", {"after": after, "first": first, "filter": filter_}, timeout_s)
+        data = self.call("Changes", {"after": after, "first": first, "filter": filter_}, timeout_s)
         return read(ChangesData, data).changes
 
     def changed(
@@ -216,7 +216,7 @@ class Operations(Transport):
         that instant; null where it did not exist then, or is not fully visible to the caller both by the trust of
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
-        data = self.execute("Explain", {"id": id, "asOf": asOf}, timeout_s)
+        data = self.call("Explain", {"id": id, "asOf": asOf}, timeout_s)
         return read(ExplainResult, data)
 
     def explain_path(
@@ -234,7 +234,7 @@ class Operations(Transport):
         """Return the best paths between two records, through records that the caller may read in full: the shortest
         first, and the heaviest first among paths of one length. NotFound where the caller may not read both records
         in full."""
-        data = self.execute(
+        data = self.call(
             "ExplainPath",
             {
                 "from": from_,
@@ -263,7 +263,7 @@ class Operations(Transport):
         """Return the records that refer to a record or are derived from it, directly or through others: counts by
         distance and type, and the most important records. NotFound where the caller may not read the record in
         full."""
-        data = self.execute(
+        data = self.call(
             "Impact",
             {
                 "id": id,
@@ -289,7 +289,7 @@ class Operations(Transport):
     ) -> RelatedEntitiesResult:
         """Return the entities that are linked to the same records as an entity, the heaviest first. NotFound where
         the caller may not read the record in full."""
-        data = self.execute(
+        data = self.call(
             "RelatedEntities",
             {"id": id, "first": first, "asOf": asOf, "validAt": validAt, "atLeastSequence": atLeastSequence},
             timeout_s,
@@ -310,7 +310,7 @@ class Operations(Transport):
     ) -> ExpandResult:
         """Return the best neighbours of a record that a front end has not loaded yet, and the relations that
         connect them. NotFound where the caller may not read the record in full."""
-        data = self.execute(
+        data = self.call(
             "Expand",
             {
                 "id": id,
@@ -335,13 +335,13 @@ class Operations(Transport):
     ) -> FadingResult:
         """Return a page of the records whose salience falls to the threshold of pruning by an instant, and which
         would then be pruned, if they were neither read nor changed before it. Changes nothing."""
-        data = self.execute("Fading", {"until": until, "first": first, "after": after}, timeout_s)
+        data = self.call("Fading", {"until": until, "first": first, "after": after}, timeout_s)
         return read(FadingData, data).fading
 
     def erase(self, input: EraseInput, *, timeout_s: float | None = None) -> EraseResult:
         """Erase records irrevocably, with their history, their audit rationales and everything derived from them
         alone."""
-        data = self.execute("Erase", {"input": input}, timeout_s)
+        data = self.call("Erase", {"input": input}, timeout_s)
         return read(EraseData, data).erase
 
     def consolidation_runs(
@@ -353,19 +353,19 @@ class Operations(Transport):
     ) -> ConsolidationRunsResult:
         """Return a page of the runs of learning, newest first, as far as they concern records that the caller may
         read in full. A run that learned nothing there is left out."""
-        data = self.execute("ConsolidationRuns", {"first": first, "after": after}, timeout_s)
+        data = self.call("ConsolidationRuns", {"first": first, "after": after}, timeout_s)
         return read(ConsolidationRunsData, data).consolidationRuns
 
     def undo_run(self, input: UndoRunInput, *, timeout_s: float | None = None) -> UndoRunResult:
         """Undo a run of learning: what it created is retracted, and what it changed is restored, except what was
         changed since. Needs admin access."""
-        data = self.execute("UndoRun", {"input": input}, timeout_s)
+        data = self.call("UndoRun", {"input": input}, timeout_s)
         return read(UndoRunData, data).undoRun
 
     def learn_again(self, input: LearnAgainInput, *, timeout_s: float | None = None) -> LearnAgainResult:
         """Let the next run learn again from the episodes of an undone run, for the stages of that run. Sent again,
         it changes nothing more. Needs admin access."""
-        data = self.execute("LearnAgain", {"input": input}, timeout_s)
+        data = self.call("LearnAgain", {"input": input}, timeout_s)
         return read(LearnAgainData, data).learnAgain
 
     def duplicate_candidates(
@@ -377,55 +377,55 @@ class Operations(Transport):
     ) -> DuplicateCandidatesResult:
         """Return a page of the pairs of records that may say the same and that nobody has decided on, the likeliest
         first; only pairs of which the caller may read both records in full."""
-        data = self.execute("DuplicateCandidates", {"first": first, "after": after}, timeout_s)
+        data = self.call("DuplicateCandidates", {"first": first, "after": after}, timeout_s)
         return read(DuplicateCandidatesData, data).duplicateCandidates
 
     def reject_duplicate(self, input: RejectDuplicateInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Note that two records do not say the same, so that they are neither merged by consolidation nor listed by
         `duplicateCandidates` again. Neither record changes."""
-        data = self.execute("RejectDuplicate", {"input": input}, timeout_s)
+        data = self.call("RejectDuplicate", {"input": input}, timeout_s)
         return read(RejectDuplicateData, data).rejectDuplicate
 
     def predicates(self, *, timeout_s: float | None = None) -> list[PredicateFields]:
         """Return the registered predicates of facts, ordered by name: those of the tenant, and the built-in ones
         that it has not replaced."""
-        data = self.execute("Predicates", {}, timeout_s)
+        data = self.call("Predicates", {}, timeout_s)
         return read(PredicatesData, data).predicates
 
     def set_predicate(self, input: SetPredicateInput, *, timeout_s: float | None = None) -> SetPredicateResult:
         """Register what is known of a predicate of facts, for the tenant. Needs admin access."""
-        data = self.execute("SetPredicate", {"input": input}, timeout_s)
+        data = self.call("SetPredicate", {"input": input}, timeout_s)
         return read(SetPredicateData, data).setPredicate
 
     def learn_lesson(self, input: LearnLessonInput, *, timeout_s: float | None = None) -> LearnLessonResult:
         """Learn a lesson from a mistake, or merge it with a known one that has an equal task or, with an embedder,
         nearly the same meaning. The lessons of a scope and sensitivity beyond 50 are retired, of the author with
         the most first: the newest, then verified ones, then those of most utility stay."""
-        data = self.execute("LearnLesson", {"input": input}, timeout_s)
+        data = self.call("LearnLesson", {"input": input}, timeout_s)
         return read(LearnLessonData, data).learnLesson
 
     def verify_lesson(self, input: VerifyLessonInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Note that a lesson was verified, or that this was tried and failed. A change of what the lesson advises
         drops it. FORBIDDEN for who wrote its advice, without access admin."""
-        data = self.execute("VerifyLesson", {"input": input}, timeout_s)
+        data = self.call("VerifyLesson", {"input": input}, timeout_s)
         return read(VerifyLessonData, data).verifyLesson
 
     def remove_lesson(self, input: RemoveLessonInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Remove a lesson that is wrong: it is retracted, and stays as history."""
-        data = self.execute("RemoveLesson", {"input": input}, timeout_s)
+        data = self.call("RemoveLesson", {"input": input}, timeout_s)
         return read(RemoveLessonData, data).removeLesson
 
     def credit_lessons(self, input: CreditLessonsInput, *, timeout_s: float | None = None) -> CreditLessonsResult:
         """Count as helpful the lessons of one playbook, or each once those of all that `playbook` recently returned
         to this credential. A playbook is credited once: its id again counts nothing and returns the same lessons,
         the same window again returns none."""
-        data = self.execute("CreditLessons", {"input": input}, timeout_s)
+        data = self.call("CreditLessons", {"input": input}, timeout_s)
         return read(CreditLessonsData, data).creditLessons
 
     def retire_lessons(self, input: RetireLessonsInput, *, timeout_s: float | None = None) -> RetireLessonsResult:
         """Retire the least useful part of the lessons of a scope that are often retrieved and hardly ever help.
         They leave the current truth and stay as history."""
-        data = self.execute("RetireLessons", {"input": input}, timeout_s)
+        data = self.call("RetireLessons", {"input": input}, timeout_s)
         return read(RetireLessonsData, data).retireLessons
 
     def lesson_page(
@@ -445,7 +445,7 @@ class Operations(Transport):
         """Return a page of the current lessons that the caller may read in full: with a query those that are about
         it, best first; else the last learned first. The last 500 that the caller may read are looked at. With
         `asOf`, of those that were current then, found by words alone, among the last 1,000 skills and lessons."""
-        data = self.execute(
+        data = self.call(
             "LessonPage",
             {
                 "query": query,
@@ -475,7 +475,7 @@ class Operations(Transport):
         """Return lessons as text for a system prompt, one line each, their texts quoted: with a query those that
         are about it, and an empty text if none is; else the last learned ones under `## RECENT LESSONS`. Counts
         nothing unless asked to; credit the lessons that helped with `creditLessons`."""
-        data = self.execute(
+        data = self.call(
             "Playbook",
             {
                 "query": query,
@@ -498,7 +498,7 @@ class Operations(Transport):
     ) -> str:
         """Return the mistakes of the last learned lessons as text for a prompt, one line each, under `## RECENT
         FAILURES`; empty if there are none. Counts no retrievals."""
-        data = self.execute("RecentFailures", {"scope": scope, "limit": limit, "tokenBudget": tokenBudget}, timeout_s)
+        data = self.call("RecentFailures", {"scope": scope, "limit": limit, "tokenBudget": tokenBudget}, timeout_s)
         return read(RecentFailuresData, data).recentFailures
 
     def plan_graph(
@@ -513,7 +513,7 @@ class Operations(Transport):
     ) -> PlanGraphResult | None:
         """Return a plan as a graph to draw, or null where it is not visible to the caller. A large plan is shown in
         groups of steps, each of which can be shown by itself."""
-        data = self.execute(
+        data = self.call(
             "PlanGraph",
             {"id": id, "version": version, "asOf": asOf, "group": group, "atLeastSequence": atLeastSequence},
             timeout_s,
@@ -525,13 +525,13 @@ class Operations(Transport):
     ) -> list[PlanVersionsResult]:
         """Return the versions of a plan that the caller may read in full, the newest first, at most 100; empty
         where it may read none."""
-        data = self.execute("PlanVersions", {"planId": planId, "asOf": asOf}, timeout_s)
+        data = self.call("PlanVersions", {"planId": planId, "asOf": asOf}, timeout_s)
         return read(PlanVersionsData, data).planVersions
 
     def plan_diff(self, planId: str, from_: str, to: str, *, timeout_s: float | None = None) -> PlanDiffResult | None:
         """Return what changed between two versions of a plan, or null where not both are visible to the caller.
         Both are of the same scope and sensitivity."""
-        data = self.execute("PlanDiff", {"planId": planId, "from": from_, "to": to}, timeout_s)
+        data = self.call("PlanDiff", {"planId": planId, "from": from_, "to": to}, timeout_s)
         return read(PlanDiffData, data).planDiff
 
     def plans_containing(
@@ -545,14 +545,14 @@ class Operations(Transport):
     ) -> PlansContainingResult:
         """Return plans that have steps with the given operations in the given order, newest first. Each step must
         be reachable from the one before, directly or through other steps."""
-        data = self.execute(
+        data = self.call(
             "PlansContaining", {"ops": ops, "first": first, "asOf": asOf, "atLeastSequence": atLeastSequence}, timeout_s
         )
         return read(PlansContainingData, data).plansContaining
 
     def recall(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RecallResult:
         """Return the records that best match a task, and the records and relations around them."""
-        data = self.execute("Recall", {"input": input}, timeout_s)
+        data = self.call("Recall", {"input": input}, timeout_s)
         return read(RecallData, data).retrieveGraph
 
     def record(
@@ -567,7 +567,7 @@ class Operations(Transport):
         that instant; null where it did not exist then, or is not fully visible to the caller both by the trust of
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
-        data = self.execute("Record", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
+        data = self.call("Record", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
         return read(RecordData, data).record
 
     def records(
@@ -583,7 +583,7 @@ class Operations(Transport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = self.execute(
+        data = self.call(
             "Records", {"filter": filter_, "order": order, "asOf": asOf, "first": first, "after": after}, timeout_s
         )
         return read(RecordsData, data).records
@@ -600,7 +600,7 @@ class Operations(Transport):
     ) -> EntityPageResult:
         """Return a page of the entities known by a name or alias, the oldest first. With `asOf`, of those that were
         current then and have the name now."""
-        data = self.execute(
+        data = self.call(
             "EntityPage", {"name": name, "scope": scope, "first": first, "after": after, "asOf": asOf}, timeout_s
         )
         return read(EntityPageData, data).entityPage
@@ -614,7 +614,7 @@ class Operations(Transport):
         timeout_s: float | None = None,
     ) -> LabelFields:
         """Return a page of the tags of the current records that the caller may read in full, the most used first."""
-        data = self.execute("TagsInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
+        data = self.call("TagsInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
         return read(TagsInUseData, data).tagsInUse
 
     def predicates_in_use(
@@ -627,7 +627,7 @@ class Operations(Transport):
     ) -> LabelFields:
         """Return a page of the predicates of the current facts that the caller may read in full, the most used
         first. `predicates` has what is registered of them."""
-        data = self.execute("PredicatesInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
+        data = self.call("PredicatesInUse", {"scopes": scopes, "first": first, "after": after}, timeout_s)
         return read(PredicatesInUseData, data).predicatesInUse
 
     def record_by_handle(
@@ -640,7 +640,7 @@ class Operations(Transport):
     ) -> RecordFields | None:
         """Return the record that was captured under a name: of several the newest that is part of the current
         truth, else the newest. Null where the caller may read none in full."""
-        data = self.execute("RecordByHandle", {"handle": handle, "asOf": asOf, "validAt": validAt}, timeout_s)
+        data = self.call("RecordByHandle", {"handle": handle, "asOf": asOf, "validAt": validAt}, timeout_s)
         return read(RecordByHandleData, data).recordByHandle
 
     def relation_page(
@@ -655,7 +655,7 @@ class Operations(Transport):
         that instant; null where it did not exist then, or is not fully visible to the caller both by the trust of
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
-        data = self.execute("RelationPage", {"id": id, "first": first, "after": after}, timeout_s)
+        data = self.call("RelationPage", {"id": id, "first": first, "after": after}, timeout_s)
         return read(RelationPageData, data).record
 
     def slot_history(
@@ -670,7 +670,7 @@ class Operations(Transport):
         those of its subject and predicate, in its scope and sensitivity. Empty where the caller may not read the
         record in full; INVALID_INPUT for one that it may read and that is no fact. `records(filter: {slotOf:})` has
         the same facts page by page."""
-        data = self.execute("SlotHistory", {"id": id, "first": first, "asOf": asOf}, timeout_s)
+        data = self.call("SlotHistory", {"id": id, "first": first, "asOf": asOf}, timeout_s)
         return read(SlotHistoryData, data).slotHistory
 
     def disputes(
@@ -682,7 +682,7 @@ class Operations(Transport):
     ) -> DisputesResult:
         """Return a page of the open disputes, each with all its parties; the one with the newest contested record
         first."""
-        data = self.execute("Disputes", {"first": first, "after": after}, timeout_s)
+        data = self.call("Disputes", {"first": first, "after": after}, timeout_s)
         return read(DisputesData, data).disputes
 
     def thread(
@@ -695,7 +695,7 @@ class Operations(Transport):
     ) -> ThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = self.execute("Thread", {"id": id, "asOf": asOf, "first": first}, timeout_s)
+        data = self.call("Thread", {"id": id, "asOf": asOf, "first": first}, timeout_s)
         return read(ThreadData, data).thread
 
     def history(
@@ -708,7 +708,7 @@ class Operations(Transport):
     ) -> HistoryResult:
         """Return a page of a record's versions, newest first. Versions are left out that are not fully visible to
         the caller both by their own trust and by the present one. A deleted record has no versions."""
-        data = self.execute("History", {"id": id, "first": first, "after": after}, timeout_s)
+        data = self.call("History", {"id": id, "first": first, "after": after}, timeout_s)
         return read(HistoryData, data).history
 
     def audit_log(
@@ -722,145 +722,145 @@ class Operations(Transport):
         """Return a page of a record's audit log, oldest entry first; also of a record that was pruned, deleted or
         erased, as far as it was fully visible to the caller by the scope and sensitivity that it had. The page is
         empty where the record is unknown or hidden. An erased record's entries have no rationale."""
-        data = self.execute("AuditLog", {"id": id, "first": first, "after": after}, timeout_s)
+        data = self.call("AuditLog", {"id": id, "first": first, "after": after}, timeout_s)
         return read(AuditLogData, data).auditLog
 
     def retrieve_graph(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RetrieveGraphResult:
         """Return the records that best match a task, and the records and relations around them."""
-        data = self.execute("RetrieveGraph", {"input": input}, timeout_s)
+        data = self.call("RetrieveGraph", {"input": input}, timeout_s)
         return read(RetrieveGraphData, data).retrieveGraph
 
     def why_not(self, id: str, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> WhyNotResult:
         """Return why a record is not in the answer to a request of `retrieveGraph`, or its place there, by the same
         search. NotFound where the caller may not read the record in full."""
-        data = self.execute("WhyNot", {"id": id, "input": input}, timeout_s)
+        data = self.call("WhyNot", {"id": id, "input": input}, timeout_s)
         return read(WhyNotData, data).whyNot
 
     def report_outcome(self, input: ReportOutcomeInput, *, timeout_s: float | None = None) -> OutcomeFields:
         """Report what came of a retrieval: records that were used gain salience by a success and lose it by a
         failure, those that a success did not need lose a little, and the statistics of procedures, plans and
         lessons are updated. The same report again changes nothing."""
-        data = self.execute("ReportOutcome", {"input": input}, timeout_s)
+        data = self.call("ReportOutcome", {"input": input}, timeout_s)
         return read(ReportOutcomeData, data).reportOutcome
 
     def report_outcomes(self, input: ReportOutcomesInput, *, timeout_s: float | None = None) -> ReportOutcomesResult:
         """Report what came of several retrievals in one transaction, in their order: all reports or none."""
-        data = self.execute("ReportOutcomes", {"input": input}, timeout_s)
+        data = self.call("ReportOutcomes", {"input": input}, timeout_s)
         return read(ReportOutcomesData, data).reportOutcomes
 
     def supersede(self, input: SupersedeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Replace a record by a new one with another payload. An entity or a working record is changed in place."""
-        data = self.execute("Supersede", {"input": input}, timeout_s)
+        data = self.call("Supersede", {"input": input}, timeout_s)
         return read(SupersedeData, data).supersede
 
     def amend(self, input: AmendInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Replace a record by a new one with some members of its payload changed, by a JSON merge patch. An entity
         or a working record is changed in place."""
-        data = self.execute("Amend", {"input": input}, timeout_s)
+        data = self.call("Amend", {"input": input}, timeout_s)
         return read(AmendData, data).amend
 
     def revise_records(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseRecordsResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = self.execute("ReviseRecords", {"input": input}, timeout_s)
+        data = self.call("ReviseRecords", {"input": input}, timeout_s)
         return read(ReviseRecordsData, data).reviseRecords
 
     def fork(self, input: ForkInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Add a variant of a record for conditions under which the record does not hold."""
-        data = self.execute("Fork", {"input": input}, timeout_s)
+        data = self.call("Fork", {"input": input}, timeout_s)
         return read(ForkData, data).fork
 
     def supersede_record(self, input: SupersedeRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Do as `supersede` does, with a typed payload."""
-        data = self.execute("SupersedeRecord", {"input": input}, timeout_s)
+        data = self.call("SupersedeRecord", {"input": input}, timeout_s)
         return read(SupersedeRecordData, data).supersedeRecord
 
     def fork_record(self, input: ForkRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Do as `fork` does, with a typed payload."""
-        data = self.execute("ForkRecord", {"input": input}, timeout_s)
+        data = self.call("ForkRecord", {"input": input}, timeout_s)
         return read(ForkRecordData, data).forkRecord
 
     def contest(self, input: ContestInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Put a record in doubt until the contest is resolved."""
-        data = self.execute("Contest", {"input": input}, timeout_s)
+        data = self.call("Contest", {"input": input}, timeout_s)
         return read(ContestData, data).contest
 
     def resolve_contest(self, input: ResolveContestInput, *, timeout_s: float | None = None) -> RevisedFields:
         """End the contest of a record."""
-        data = self.execute("ResolveContest", {"input": input}, timeout_s)
+        data = self.call("ResolveContest", {"input": input}, timeout_s)
         return read(ResolveContestData, data).resolveContest
 
     def retract(self, input: RetractInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Withdraw a record that was wrong, without a replacement."""
-        data = self.execute("Retract", {"input": input}, timeout_s)
+        data = self.call("Retract", {"input": input}, timeout_s)
         return read(RetractData, data).retract
 
     def merge(self, input: MergeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Merge records with the same content into one."""
-        data = self.execute("Merge", {"input": input}, timeout_s)
+        data = self.call("Merge", {"input": input}, timeout_s)
         return read(MergeData, data).merge
 
     def unmerge(self, input: UnmergeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Undo the merge of an entity into another one: it gets back its names, its facts and its relations."""
-        data = self.execute("Unmerge", {"input": input}, timeout_s)
+        data = self.call("Unmerge", {"input": input}, timeout_s)
         return read(UnmergeData, data).unmerge
 
     def delete_record(self, input: DeleteRecordInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Delete a record with its history. Its audit log is kept."""
-        data = self.execute("DeleteRecord", {"input": input}, timeout_s)
+        data = self.call("DeleteRecord", {"input": input}, timeout_s)
         return read(DeleteRecordData, data).deleteRecord
 
     def reinforce(self, input: ReinforceInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Raise the salience of a record by its reinforcement gain."""
-        data = self.execute("Reinforce", {"input": input}, timeout_s)
+        data = self.call("Reinforce", {"input": input}, timeout_s)
         return read(ReinforceData, data).reinforce
 
     def penalize(self, input: PenalizeInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Lower the salience of a record."""
-        data = self.execute("Penalize", {"input": input}, timeout_s)
+        data = self.call("Penalize", {"input": input}, timeout_s)
         return read(PenalizeData, data).penalize
 
     def pin(self, input: PinInput, *, timeout_s: float | None = None) -> RevisedFields:
         """Hold the salience of a record at its present value, or let it decay again."""
-        data = self.execute("Pin", {"input": input}, timeout_s)
+        data = self.call("Pin", {"input": input}, timeout_s)
         return read(PinData, data).pin
 
     def revision_impact(self, id: str, *, timeout_s: float | None = None) -> RevisionImpactResult:
         """Return the effect that retracting or correcting a record would have on the records derived from it.
         Changes nothing."""
-        data = self.execute("RevisionImpact", {"id": id}, timeout_s)
+        data = self.call("RevisionImpact", {"id": id}, timeout_s)
         return read(RevisionImpactData, data).revisionImpact
 
     def reevaluations(self, *, timeout_s: float | None = None) -> list[ReevaluationsResult]:
         """Return the derived records that wait to be re-evaluated, oldest first, at most 200."""
-        data = self.execute("Reevaluations", {}, timeout_s)
+        data = self.call("Reevaluations", {}, timeout_s)
         return read(ReevaluationsData, data).reevaluations
 
     def revision_rules(self, *, timeout_s: float | None = None) -> list[RevisionRulesResult]:
         """Return for each revision and each type of record whether it is possible and whether it needs evidence.
         The answer is the same for every caller."""
-        data = self.execute("RevisionRules", {}, timeout_s)
+        data = self.call("RevisionRules", {}, timeout_s)
         return read(RevisionRulesData, data).revisionRules
 
     def health(self, *, timeout_s: float | None = None) -> HealthResult:
         """Return the state of the service, without anything that depends on other tenants."""
-        data = self.execute("Health", {}, timeout_s)
+        data = self.call("Health", {}, timeout_s)
         return read(HealthData, data).health
 
     def metrics(self, *, timeout_s: float | None = None) -> MetricsResult:
         """Return measures of the records that the caller may read in full, counted in the background."""
-        data = self.execute("Metrics", {}, timeout_s)
+        data = self.call("Metrics", {}, timeout_s)
         return read(MetricsData, data).metrics
 
     def capture_briefly(self, input: CaptureMemoriesInput, *, timeout_s: float | None = None) -> CaptureBrieflyResult:
         """Store several memories in one transaction: all of them or none."""
-        data = self.execute("CaptureBriefly", {"input": input}, timeout_s)
+        data = self.call("CaptureBriefly", {"input": input}, timeout_s)
         return read(CaptureBrieflyData, data).captureMemories
 
     def revise_briefly(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseBrieflyResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = self.execute("ReviseBriefly", {"input": input}, timeout_s)
+        data = self.call("ReviseBriefly", {"input": input}, timeout_s)
         return read(ReviseBrieflyData, data).reviseRecords
 
     def log_of_thread(
@@ -868,7 +868,7 @@ class Operations(Transport):
     ) -> LogOfThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = self.execute("LogOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        data = self.call("LogOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
         return read(LogOfThreadData, data).thread
 
     def episodes_of_thread(
@@ -876,7 +876,7 @@ class Operations(Transport):
     ) -> EpisodesOfThreadResult | None:
         """Return a thread: its episodes, its events and its working state; null where the caller may read neither
         an episode nor a working state of it."""
-        data = self.execute("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
+        data = self.call("EpisodesOfThread", {"thread": thread, "first": first, "after": after}, timeout_s)
         return read(EpisodesOfThreadData, data).thread
 
     def facts_about(
@@ -890,7 +890,7 @@ class Operations(Transport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = self.execute("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = self.call("FactsAbout", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(FactsAboutData, data).records
 
     def list_items(
@@ -904,7 +904,7 @@ class Operations(Transport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = self.execute("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
+        data = self.call("ListItems", {"filter": filter_, "first": first, "after": after}, timeout_s)
         return read(ListItemsData, data).records
 
     def get_items(
@@ -925,7 +925,7 @@ class Operations(Transport):
         """Return a page of the records that fit a filter, newest first unless another order is asked for. With
         `asOf`, as they were at that instant: those that are fully visible to the caller both by the trust of that
         instant and by the present one."""
-        data = self.execute(
+        data = self.call(
             "GetItems",
             {
                 "filter0": filter0,
@@ -945,18 +945,18 @@ class Operations(Transport):
 
     def put_items(self, input: RememberAllInput, *, timeout_s: float | None = None) -> PutItemsResult:
         """Store several memories whose contents are typed in one transaction, as `captureMemories` does."""
-        data = self.execute("PutItems", {"input": input}, timeout_s)
+        data = self.call("PutItems", {"input": input}, timeout_s)
         return read(PutItemsData, data).rememberAll
 
     def revise_items(self, input: ReviseRecordsInput, *, timeout_s: float | None = None) -> ReviseItemsResult:
         """Make several revisions in one transaction, in their order: all of them or none. Deletions are made one by
         one, by `deleteRecord`."""
-        data = self.execute("ReviseItems", {"input": input}, timeout_s)
+        data = self.call("ReviseItems", {"input": input}, timeout_s)
         return read(ReviseItemsData, data).reviseRecords
 
     def rank_items(self, input: RetrieveGraphInput, *, timeout_s: float | None = None) -> RankItemsResult:
         """Return the records that best match a task, and the records and relations around them."""
-        data = self.execute("RankItems", {"input": input}, timeout_s)
+        data = self.call("RankItems", {"input": input}, timeout_s)
         return read(RankItemsData, data).retrieveGraph
 
     def typed_record(
@@ -971,5 +971,5 @@ class Operations(Transport):
         that instant; null where it did not exist then, or is not fully visible to the caller both by the trust of
         that instant and by the present one. With `validAt`, return null for a fact that did not hold then; with
         both, for one that was not current as of `asOf` and did not hold at `validAt`."""
-        data = self.execute("TypedRecord", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
+        data = self.call("TypedRecord", {"id": id, "asOf": asOf, "validAt": validAt}, timeout_s)
         return read(TypedRecordData, data).record

@@ -46,7 +46,7 @@ MOST_REVISIONS = 100  # of one transaction
 MOST_CAPTURES = 500  # of one transaction; the service takes 1,000
 RANKED = 100  # items that a query puts in order; the others follow
 REFRESHED_AFTER = 0.1  # of its time to live: an item that is read sooner is not written again
-ATTEMPTS = 5  # at a deletion while others write the same item
+ATTEMPTS = 5  # at deleting several items together while others write them
 
 
 class StratagraphStore(BaseStore):
@@ -254,7 +254,7 @@ class StratagraphStore(BaseStore):
         yield from self._revise([{"pin": {"recordId": one["id"], "pinned": True, "rationale": _KEPT}} for one in kept])
         gone = [place for place, op in puts.items() if op.value is None]
         old += [one for place in gone for one in stored[place]]
-        yield from self._remove(old, gone)
+        yield from self._remove(old)
         yield from self._remove_names([place for place in gone if stored[place]])
 
     def _capture(self, op: PutOp, known: StoredItem | None, now: datetime) -> dict[str, Any]:
@@ -270,21 +270,20 @@ class StratagraphStore(BaseStore):
             "scope": self._scope_of(namespace),
         }
 
-    def _remove(self, old: Sequence[StoredItem], places: Sequence[Place]) -> Steps[None]:
-        """Retract records, and the current ones of places; again where somebody wrote in between."""
-        for attempt in range(ATTEMPTS):
-            retractions = [{"retract": {"recordId": one.id, "rationale": _DELETED}} for one in old]
+    def _remove(self, old: Sequence[StoredItem]) -> Steps[None]:
+        """Retract items. One that a put has replaced since it was read stays: of the two writes, that is the last."""
+        puts = {one.put for one in old}
+        for _ in range(ATTEMPTS):
             try:
                 for start in range(0, len(old), MOST_REVISIONS):
-                    yield Request("ReviseItems", {"input": {"items": retractions[start : start + MOST_REVISIONS]}})
+                    yield Request(
+                        "ReviseItems", {"input": {"items": _retractions(old[start : start + MOST_REVISIONS])}}
+                    )
                 return
-            except (Conflict, NotFound):
-                if attempt == ATTEMPTS - 1:
-                    raise
-            again = list(dict.fromkeys([*places, *(one.place for one in old)]))
-            ids, gone = {one.id for one in old}, set(places)
-            stored = yield from self._current(again)
-            old = [one for place in again for one in stored[place] if place in gone or one.id in ids]
+            except (Conflict, NotFound):  # replaced by a put, or by a read that let it live on
+                stored = yield from self._current(list(dict.fromkeys(one.place for one in old)))
+                old = [one for found in stored.values() for one in found if one.put in puts]
+        yield from self._revise(_retractions(old))
 
     def _remove_names(self, places: Sequence[Place]) -> Steps[None]:
         """Retract the names of deleted items, so that these are not recalled either.
@@ -310,6 +309,10 @@ class StratagraphStore(BaseStore):
                     continue
                 if some is part:
                     break
+
+
+def _retractions(items: Sequence[StoredItem]) -> list[dict[str, Any]]:
+    return [{"retract": {"recordId": one.id, "rationale": _DELETED}} for one in items]
 
 
 _DELETED = "Deleted from the store."

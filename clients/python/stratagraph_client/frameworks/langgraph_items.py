@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 from langgraph.store.base import InvalidNamespaceError, Item, SearchItem, get_text_at_path
 from pydantic import JsonValue
@@ -30,7 +31,10 @@ _HEX = re.compile(r"[0-9a-f-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredItem:
-    """An item and the fact that holds it. `ends_at` is when it expires; `ttl` is counted from each access."""
+    """An item and the fact that holds it. `put` is the id of the write that stored its value, whoever lets it live on.
+
+    `ends_at` is when it expires; `ttl` is counted from each access.
+    """
 
     id: str
     version: int
@@ -44,6 +48,7 @@ class StoredItem:
     ttl: timedelta | None
     ends_at: datetime | None
     is_indexed: bool
+    put: str
 
     @property
     def place(self) -> tuple[tuple[str, ...], str]:
@@ -92,6 +97,7 @@ def stored_item(node: Mapping[str, Any]) -> StoredItem | None:
         ttl=timedelta(minutes=minutes) if minutes is not None else None,
         ends_at=datetime.fromisoformat(end) if end is not None else None,
         is_indexed=about.get("index") is not False,
+        put=about["put"],
     )
 
 
@@ -164,7 +170,12 @@ def fact_of(
     `index` names the fields whose text is searched: True for all. Without all of them the object is their text beside a
     hash of the value, by which two values are told apart.
     """
-    about: dict[str, JsonValue] = {"namespace": list(namespace), "key": key, "created_at": created_at.isoformat()}
+    about: dict[str, JsonValue] = {
+        "namespace": list(namespace),
+        "key": key,
+        "created_at": created_at.isoformat(),
+        "put": str(uuid4()),
+    }
     thing: JsonValue = dict(value)
     if index is not True:
         about |= {"value": thing, "index": list(index) if index else False}

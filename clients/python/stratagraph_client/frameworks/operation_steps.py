@@ -27,7 +27,7 @@ def carry_out(memory: Memory, steps: Steps[T]) -> T:
         request = next(steps)
         while True:
             try:
-                answer = memory.operations.execute(*request)
+                answer = memory.operations.call(*request)
             except StratagraphError as error:
                 request = steps.throw(error)
             else:
@@ -43,7 +43,7 @@ async def carry_out_async(memory: AsyncMemory, steps: Steps[T]) -> T:
         request = next(steps)
         while True:
             try:
-                answer = await memory.operations.execute(*request)
+                answer = await memory.operations.call(*request)
             except StratagraphError as error:
                 request = steps.throw(error)
             else:

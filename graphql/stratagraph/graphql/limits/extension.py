@@ -64,7 +64,8 @@ class FairUseExtension(SchemaExtension):
         if operation.operation is OperationType.SUBSCRIPTION:
             raise InvalidInput(
                 "A subscription is a stream: send the request with `Accept: text/event-stream`, or over WebSocket with"
-                " the subprotocol graphql-transport-ws. The query `changes` answers page by page."
+                " the subprotocol graphql-transport-ws. The query `changes` answers page by page, and the command"
+                " `stratagraph changes --follow` prints what changes."
             )
         points = estimate(given.schema._schema, document, operation, given.variables or {})
         self.execution_context.context.record.cost = round(points + ticket.body, 1)
