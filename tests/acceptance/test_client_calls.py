@@ -339,7 +339,7 @@ class Story:
         return self.told
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 12))])
 async def test_async_and_sync_tell_the_same_story_of_two_equal_stores(
     postgres_url: str, template_database: str, tmp_path: Path, seed: int
 ) -> None:

@@ -105,7 +105,13 @@ def test_the_page_is_a_program_that_does_what_it_says(service_url: str) -> None:
     [
         (
             "python_client.py",
-            ["I will remember that.", "the staging server is called bluebird", "the staging server is called kestrel"],
+            [
+                "I will remember that.",
+                "operations: the staging server is called bluebird",
+                "is called kestrel",
+                "It failed",
+                "kestrel is deployed",
+            ],
         ),
         ("plain_http.py", ["Alice moved to Berlin in May"]),
     ],

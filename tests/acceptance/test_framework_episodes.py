@@ -10,8 +10,10 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -332,17 +334,31 @@ def weather_function(city: str) -> str:
     return f"Error: {FAILED}" if city == "Atlantis" else WEATHER
 
 
-def openai_model(url: str) -> OpenAIResponsesModel:
-    return OpenAIResponsesModel("m", AsyncOpenAI(api_key="none", base_url=url))
+@pytest.fixture
+async def openai() -> AsyncIterator[Callable[[str], AsyncOpenAI]]:
+    """Makes clients of a server, which are closed after the test, as are the processors of traces."""
+    async with AsyncExitStack() as opened:
+        opened.callback(set_trace_processors, [])
+        made: list[AsyncOpenAI] = []
+
+        def make(url: str) -> AsyncOpenAI:
+            made.append(AsyncOpenAI(api_key="none", base_url=url))
+            opened.push_async_callback(made[-1].close)
+            return made[-1]
+
+        yield make
 
 
 async def test_a_run_of_the_openai_agents_sdk_is_the_episode_that_an_import_of_its_items_makes(
-    service: Service, memory: Memory, tmp_path: Path
+    service: Service, memory: Memory, tmp_path: Path, openai: Callable[[str], AsyncOpenAI]
 ) -> None:
     with ModelServer(*map(as_json, RESPONSES)) as server, EpisodeTracing(memory) as episodes:
         set_trace_processors([episodes])
         agent = Agent(
-            name="Forecaster", instructions="Be brief.", tools=[weather_function], model=openai_model(server.url)
+            name="Forecaster",
+            instructions="Be brief.",
+            tools=[weather_function],
+            model=OpenAIResponsesModel("m", openai(server.url)),
         )
         result = await Runner.run(agent, ASKED, run_config=RunConfig(group_id="agents-1"))
     assert result.final_output == ANSWERED
@@ -353,14 +369,16 @@ async def test_a_run_of_the_openai_agents_sdk_is_the_episode_that_an_import_of_i
     assert outcomes(memory, "agents-1") == [("success", None)]
 
 
-async def test_a_run_over_chat_completions_and_one_that_ends_with_its_tool_are_whole(memory: Memory) -> None:
+async def test_a_run_over_chat_completions_and_one_that_ends_with_its_tool_are_whole(
+    memory: Memory, openai: Callable[[str], AsyncOpenAI]
+) -> None:
     calls = [{"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}]
     message = {"role": "assistant", "content": None, "tool_calls": calls}
     choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
     answer = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
     with ModelServer(as_json(answer)) as server, EpisodeTracing(memory) as episodes:
         set_trace_processors([episodes])
-        model = OpenAIChatCompletionsModel("m", AsyncOpenAI(api_key="none", base_url=server.url))
+        model = OpenAIChatCompletionsModel("m", openai(server.url))
         agent = Agent(name="A", tools=[weather_function], model=model, tool_use_behavior="stop_on_first_tool")
         await Runner.run(agent, ASKED, run_config=RunConfig(group_id="agents-2"))
     call = {"tool": "weather", "args": {"city": "Oslo"}, "result": WEATHER, "failed": False, "depends_on": []}
@@ -368,16 +386,16 @@ async def test_a_run_over_chat_completions_and_one_that_ends_with_its_tool_are_w
 
 
 async def test_a_run_of_agents_that_fails_is_a_failure_and_an_agent_as_a_tool_is_an_episode_of_its_own(
-    memory: Memory,
+    memory: Memory, openai: Callable[[str], AsyncOpenAI]
 ) -> None:
     ask = {"type": "function_call", "id": "fc", "call_id": "c1", "name": "expert", "arguments": '{"input": "6 × 7?"}'}
     again = ask | {"call_id": "c2"}
     answers = [response_of(1, [ask]), response_of(2, [item_of("42")]), response_of(3, [again])]
     with ModelServer(*map(as_json, answers)) as server, EpisodeTracing(memory) as episodes:
         set_trace_processors([episodes])
-        inner = Agent(name="Expert", model=openai_model(server.url))
+        inner = Agent(name="Expert", model=OpenAIResponsesModel("m", openai(server.url)))
         expert = inner.as_tool(tool_name="expert", tool_description="Ask an expert.")
-        outer = Agent(name="Outer", tools=[expert], model=openai_model(server.url))
+        outer = Agent(name="Outer", tools=[expert], model=OpenAIResponsesModel("m", openai(server.url)))
         with pytest.raises(Exception, match="Max turns"):
             await Runner.run(outer, "What is 6 × 7?", max_turns=1, run_config=RunConfig(group_id="agents-3"))
     (outcome,) = outcomes(memory, "agents-3")
@@ -472,9 +490,10 @@ async def test_a_run_of_anthropics_tool_runner_is_the_episode_that_an_import_of_
                 async_runner = awaited.beta.messages.tool_runner(**ASK, tools=[async_weather_tool], stream=is_stream)
                 last = await async_runner.until_done()
             else:
-                client = Anthropic(**given, http_client=DefaultHttpxClient(transport=episodes.transport()))
-                runner = client.beta.messages.tool_runner(**ASK, tools=[weather_tool], stream=is_stream)
-                last = runner.until_done()
+                http = DefaultHttpxClient(transport=episodes.transport())
+                with Anthropic(**given, http_client=http) as client:
+                    runner = client.beta.messages.tool_runner(**ASK, tools=[weather_tool], stream=is_stream)
+                    last = runner.until_done()
     assert [block.text for block in last.content if block.type == "text"] == [ANSWERED]
     assert episodes.dropped == 0
     first, second = ([*sent["messages"]] for sent in server.sent)
@@ -491,16 +510,16 @@ async def test_a_run_of_anthropics_tool_runner_is_the_episode_that_an_import_of_
 def test_what_is_asked_outside_a_thread_is_not_captured_and_an_exception_is_a_failure(memory: Memory) -> None:
     with ModelServer(*[as_json(MESSAGES[1])] * 2) as server, AnthropicEpisodes(memory) as episodes:
         http = DefaultHttpxClient(transport=episodes.transport())
-        client = Anthropic(api_key="none", base_url=server.url, http_client=http)
-        client.messages.create(**ASK)
+        with Anthropic(api_key="none", base_url=server.url, http_client=http) as client:
+            client.messages.create(**ASK)
 
-        def fail() -> None:
-            with episodes.thread("claude-fails"):
-                client.messages.create(**ASK)
-                raise KeyError("x")
+            def fail() -> None:
+                with episodes.thread("claude-fails"):
+                    client.messages.create(**ASK)
+                    raise KeyError("x")
 
-        with pytest.raises(KeyError):
-            fail()
+            with pytest.raises(KeyError):
+                fail()
     assert [one[1] for one in captured(memory, "claude-fails")] == [ASKED, ANSWERED]
     assert outcomes(memory, "claude-fails") == [("failure", "KeyError: 'x'")]
 
@@ -534,6 +553,7 @@ def test_a_memory_that_does_not_answer_neither_stops_a_run_nor_grows_the_queue(
         assert not episodes.flush()
         episodes.close()
         blocked.may.set()
+        assert episodes.flush(30)  # what was being sent
     assert episodes.dropped >= 3
     assert len([one for one in caplog.records if one.name == "stratagraph_client"]) == 1
     assert "secret" not in caplog.text
@@ -558,6 +578,16 @@ def test_one_capture_that_is_refused_does_not_take_others_with_it(memory: Memory
             delivery.put(turn(text))
     assert delivery.dropped == 1
     assert [one[1] for one in captured(memory, "delivered")] == ["before", "after"]
+
+
+def test_a_clock_that_is_ahead_loses_no_capture(memory: Memory) -> None:
+    with Delivery(memory) as delivery:
+        for text in ("one", "two"):
+            capture = turn(text, "ahead")
+            capture.timestamp = datetime.now(UTC) + timedelta(hours=1)
+            delivery.put(capture)
+    assert delivery.dropped == 0
+    assert [one[1] for one in captured(memory, "ahead")] == ["one", "two"]
 
 
 def test_what_a_callback_cannot_read_never_reaches_the_run(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:

@@ -421,6 +421,13 @@ def test_two_places_never_have_one_name(place: tuple[list[str], str], data: st.D
     assert same == (other == (namespace, key))
 
 
+def test_the_client_itself_imports_no_framework() -> None:
+    names = ("agents", "anthropic", "langchain_core", "langgraph", "stratagraph_client.frameworks")
+    program = f"import stratagraph_client, sys; print([name for name in sys.modules if name.startswith({names!r})])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_without_langgraph_the_import_names_the_extra() -> None:
     program = "import sys; sys.modules['langgraph'] = None; import stratagraph_client.frameworks.langgraph"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -15,6 +15,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import prometheus_client
 import psutil
 import pytest
 import structlog
@@ -23,6 +24,8 @@ from fix_memory import until
 from fix_service import run_command, running
 
 import stratagraph
+from stratagraph.consolidation.runner import Runner
+from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph_client import AsyncMemory, StratagraphError
 from stratagraph_client.errors import InvalidInput
 
@@ -47,7 +50,9 @@ def settings_of_the_process() -> dict[str, Any]:
         "policy": type(asyncio.get_event_loop_policy()),
         "hooks": (sys.excepthook, sys.unraisablehook, threading.excepthook, warnings.showwarning),
         "logging": (logging.root.level, list(logging.root.handlers), logging.raiseExceptions),
+        "libraries": {name: list(logging.getLogger(name).handlers) for name in ("neo4j", "sqlalchemy", "uvicorn")},
         "structlog": structlog.get_config(),
+        "prometheus": vars(prometheus_client.metrics)["_use_created"],
         "umask": umask,
         "directory": Path.cwd(),
         "environment": dict(os.environ),
@@ -96,6 +101,9 @@ async def test_a_store_is_opened_in_any_loop_of_a_process_and_leaves_it_as_it_wa
         with ThreadPoolExecutor(1) as pool:
             assert "Berlin" in await loop.run_in_executor(pool, in_another_thread)
             assert "Bob likes tea" in await loop.run_in_executor(pool, asyncio.run, in_another_loop())
+        postgres = EmbeddedPostgres(tmp_path / path)
+        assert postgres.pid is not None
+        os.kill(postgres.pid, signal.SIGKILL)  # it is started again
         many = await asyncio.gather(*(memory.recall("Alice") for _ in range(100)))
         assert all("Berlin" in one.text for one in many)
         position = await memory.position()
@@ -151,6 +159,30 @@ async def test_a_task_that_is_cancelled_while_it_opens_or_uses_a_store_leaves_no
     assert not runs_postgres(tmp_path / "data")
     after = left_over()
     assert (after["threads"], after["children"]) == (kept["threads"], kept["children"])
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a connection that was being made
+async def test_a_store_of_which_a_part_fails_is_opened_again_by_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, fails, failed = Runner.run, threading.Event(), threading.Event()
+
+    async def run_or_fail(self: Runner) -> None:
+        if failed.is_set():
+            await run(self)
+        await asyncio.to_thread(fails.wait, 30)
+        failed.set()
+        raise RuntimeError("a defect that quotes a memory")
+
+    monkeypatch.setattr(Runner, "run", run_or_fail)
+    async with stratagraph.open(tmp_path / "data") as memory:
+        await memory.remember("Alice moved to Berlin in May", about="Alice")
+        fails.set()
+        while not failed.is_set():
+            assert "Berlin" in await recalled(memory, "Alice")
+        assert "Berlin" in await recalled(memory, "Alice")
+    assert "the store has stopped by itself" in caplog.text
+    assert "quotes a memory" not in caplog.text
 
 
 async def test_what_cannot_be_opened_is_said_in_the_errors_of_the_client(

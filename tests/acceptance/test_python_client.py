@@ -87,7 +87,8 @@ def test_both_clients_have_a_method_for_every_operation() -> None:
 
 def test_no_value_of_the_public_surface_is_untyped() -> None:
     inner = SENDS | {"answers.py", "requests.py", "carried.py", "tool_calls.py"}
-    modules = [path for path in PACKAGE.rglob("*.py") if path.name not in inner]
+    frameworks = PACKAGE / "frameworks"  # whose types have values of any form
+    modules = [path for path in PACKAGE.rglob("*.py") if path.name not in inner and frameworks not in path.parents]
     assert {"memory.py", "thread.py", "operations.py", "errors.py"} <= {path.name for path in modules}
     assert {str(path): found for path in modules if (found := list(untyped(path.read_text())))} == {}
 

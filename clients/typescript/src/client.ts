@@ -12,7 +12,7 @@ import {
   type Variables,
 } from "./documents.js";
 import { errorOf, isObject, StratagraphError } from "./errors.js";
-import { follow } from "./following.js";
+import { endable, follow } from "./following.js";
 import { ChangesDocument } from "./generated/graphql.js";
 import { Transport, type CallOptions, type TransportOptions } from "./transport.js";
 import { sequencesIn, Writes } from "./writes.js";
@@ -128,19 +128,26 @@ export class Client {
    * Follow a subscription that has the variable `after` and selects `position`. Connections that are lost are made
    * anew, and go on from the last position. Throws StratagraphError, PositionExpired among them.
    */
-  async *follow<Field extends string, Result extends Positioned, Vars>(
+  follow<Field extends string, Result extends Positioned, Vars>(
     document: TypedDocument<{ [name in Field]: Result }, Vars>,
     variables: Omit<Vars, "after">,
     options: FollowOptions = {},
   ): AsyncGenerator<Result, void, undefined> {
-    const { signal, traceparent } = options;
     const operation = operationOf(document);
     if (operation.kind !== "subscription" || !operation.types.has("after")) {
       throw new TypeError("`follow` takes a subscription with the variable `after`; use `run` or `list` for others");
     }
-    const after = options.after ?? (await this.position(options));
-    const open = this.#open(traceparent);
-    for await (const data of follow(this.#transport, open, operation, { ...variables }, after, signal)) {
+    return endable((signal) => this.#follow<Result>(operation, { ...variables }, { ...options, signal }), options.signal);
+  }
+
+  async *#follow<Result>(
+    operation: Operation,
+    variables: Variables,
+    { after, signal, traceparent }: FollowOptions & { readonly signal: AbortSignal },
+  ): AsyncGenerator<Result, void, undefined> {
+    const call = { signal, ...(traceparent !== undefined && { traceparent }) };
+    const from = after ?? (await this.position(call));
+    for await (const data of follow(this.#transport, this.#open(traceparent), operation, variables, from, signal)) {
       for (const field of Object.values(data)) yield field as Result; // the only one, with what the document selects
     }
   }

@@ -57,6 +57,52 @@ export async function* follow(
   }
 }
 
+/**
+ * Return a generator that ends at once by `return()`, also while its reader waits for the next result: one that is
+ * made by `async function*` would wait for it. `make` gets a signal for that, and for `signal`.
+ */
+export function endable<Result>(
+  make: (signal: AbortSignal) => AsyncGenerator<Result, void, undefined>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Result, void, undefined> {
+  const ending = new AbortController();
+  const inner = make(ending.signal);
+  const abort = (): void => ending.abort(signal?.reason);
+  let isOver = false;
+  const over = (): { done: true; value: undefined } => {
+    isOver = true;
+    signal?.removeEventListener("abort", abort);
+    return { done: true, value: undefined };
+  };
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort);
+  return {
+    async next() {
+      try {
+        const result = await inner.next();
+        return result.done ? over() : result;
+      } catch (error) {
+        if (isOver) return over();
+        over();
+        throw error;
+      }
+    },
+    async return() {
+      over();
+      ending.abort();
+      await inner.return();
+      return over();
+    },
+    async throw(error: unknown) {
+      await this.return();
+      throw error;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
 /** What one connection has received and the reader has not taken. */
 class Connection implements Receiver {
   close: (isDead: boolean) => void = () => undefined;

@@ -114,6 +114,25 @@ test("a slow reader holds a bounded number of changes, and gets them all", async
   await Promise.all(TRANSPORTS.map(read));
 });
 
+test("a subscription that is ended while its reader waits is closed at once", async () => {
+  const proxy = await Proxy.start();
+  try {
+    for (const transport of TRANSPORTS) {
+      const after = await memoryOf().position();
+      const changes = memoryOf({ transport, url: proxy.url }).changes({ scopes: [newScope()] }, { after });
+      const { connections } = proxy;
+      const waiting = changes.next();
+      await until(() => proxy.connections > connections);
+      await changes.return();
+      assert.deepEqual(await waiting, { done: true, value: undefined });
+      await until(() => proxy.ended === proxy.connections);
+      assert.ok((await changes.next()).done);
+    }
+  } finally {
+    proxy.stop();
+  }
+});
+
 test("heartbeats over server-sent events move the position on", async () => {
   // A proxy's answer: a heartbeat with a position, in two parts, and then the end of the connection.
   const position = await memoryOf().position();
@@ -140,8 +159,7 @@ test("heartbeats over server-sent events move the position on", async () => {
 
 test("what cannot be followed is said to be so", async () => {
   const memory = memoryOf();
-  const wrong = memory.follow(RecordsDocument as never, {});
-  await assert.rejects(wrong.next(), /takes a subscription/);
+  assert.throws(() => memory.follow(RecordsDocument as never, {}), /takes a subscription/);
   const blind = new TypedDocumentString<{ changed: { position: string } }, { after?: string }>(
     "subscription($after: String) { changed(after: $after) { kind } }",
   );

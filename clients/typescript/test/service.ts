@@ -91,9 +91,9 @@ export class Proxy {
   }
 }
 
-/** Wait until a condition holds. Fails after 10 seconds. */
+/** Wait until a condition holds. Fails after 60 seconds. */
 export async function until(holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !holds(); ) {
+  for (const end = Date.now() + 60_000; !holds(); ) {
     if (Date.now() > end) throw new Error(`still waiting for ${String(holds)}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

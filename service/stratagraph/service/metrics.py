@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.gc_collector import GCCollector
@@ -65,7 +65,6 @@ class Metrics(Telemetry):
         self._measurements = measurements
         self._member = member
         self._registry = CollectorRegistry()  # of what belongs to this process
-        disable_created_metrics()  # type: ignore[no-untyped-call] # one more series per label, which nobody asks for
         self._requests = Counter(
             "stratagraph_requests",
             "HTTP requests by route, method and status.",

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 import uvloop
+from prometheus_client import disable_created_metrics
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
@@ -140,6 +141,7 @@ async def run_parts(
     mirror's address, if there is one.
     """
     sys.setswitchinterval(SWITCH_S)
+    disable_created_metrics()  # type: ignore[no-untyped-call] # one more series per label, which nobody asks for
     stop = Stop(settings.drain_s if "api" in parts else 0.0, member)  # no load balancer sends requests to the others
     async with (
         _beating(member),

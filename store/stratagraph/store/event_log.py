@@ -20,6 +20,8 @@ from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.shown_text import shown_text
 
 MAX_VALUE = 1_000  # characters of a value
+# Their warnings, such as those of a lost connection, would be printed in a program that has not set up logging.
+_LIBRARIES = ("neo4j", "sqlalchemy", "uvicorn")
 logging.getLogger("stratagraph").addHandler(logging.NullHandler())  # or warnings would be printed without any set-up
 
 
@@ -79,12 +81,19 @@ def in_our_program() -> None:
 @contextmanager
 def as_a_guest() -> Iterator[None]:
     """Log to the standard library's loggers during the block, unless this is a program of ours."""
-    more = 0 if _State.is_our_program else 1
-    _State.guests += more
+    if _State.is_our_program:
+        yield
+        return
+    silent = logging.NullHandler()
+    for name in _LIBRARIES:
+        logging.getLogger(name).addHandler(silent)
+    _State.guests += 1
     try:
         yield
     finally:
-        _State.guests -= more
+        _State.guests -= 1
+        for name in _LIBRARIES:
+            logging.getLogger(name).removeHandler(silent)
 
 
 def bounded(event: Mapping[str, Any]) -> dict[str, Any]:

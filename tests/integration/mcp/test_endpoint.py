@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 from fix_mcp import LEGACY, MODERN, Served, serving_mcp
+from fix_oidc import running_issuer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from uuid_utils import uuid7
 
@@ -202,6 +203,37 @@ async def test_clients_are_told_where_to_get_a_token(database_url: str, tmp_path
         )
     async with serving_mcp(database_url, tmp_path, single_user="off") as served:
         assert (await served.http.get("/.well-known/oauth-protected-resource")).status_code == 404
+
+
+async def test_a_token_of_the_issuer_is_a_credential(database_url: str, tmp_path: Path) -> None:
+    address = "https://memory.example.org/mcp"
+    with running_issuer() as issuer:
+        settings = {"single_user": "off", "oidc_issuer": issuer.url, "oidc_audience": address}
+        async with serving_mcp(database_url, tmp_path, **settings) as served:
+            reader = issuer.token(aud=address)
+            writer = issuer.token(aud=address, stratagraph_access="write", stratagraph_scopes="*")
+            assert await names(served, reader) == READING
+            assert sorted(await names(served, writer)) == sorted(READING + WRITING)
+            await served.wire(writer).call("remember", text="The parrot speaks Basque")
+            assert (await served.wire(issuer.token(aud="stratagraph")).post("tools/list")).status_code == 401
+
+
+async def test_each_credential_has_a_budget_of_its_own(database_url: str, tmp_path: Path) -> None:
+    settings = {"single_user": "off", "rate": "0.01", "burst": "100"}
+    async with serving_mcp(database_url, tmp_path, **settings) as served:
+        greedy, other = served.wire(await token(served)), served.wire(await token(served, tenant="other"))
+        await greedy.call("remember", text="The parrot speaks Basque")
+        await greedy.call("recall", query="parrot")
+        said = await greedy.refusal("recall", query="parrot")
+        assert "Wait" in said
+        assert "do not repeat the call at once" in said
+        for _ in range(100):
+            refused = await greedy.post("tools/list")
+            if refused.status_code == 429:
+                break
+        assert int(refused.headers["retry-after"]) > 0
+        assert "error" in refused.json()
+        await other.call("remember", text="The parrot eats nuts")
 
 
 async def test_bodies_and_methods_that_are_not_the_protocols_are_refused(database_url: str, tmp_path: Path) -> None:

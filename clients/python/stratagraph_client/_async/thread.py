@@ -32,6 +32,8 @@ T = TypeVar("T")
 BATCH = 25  # calls of tools that wait to be sent with the next message, after which they are sent by themselves
 BATCH_CHARACTERS = 1 << 20  # of JSON in them, after which they are sent, too
 MOST_WAITING = 500  # calls of tools that are kept while the service is away; then the next one raises
+MOST_CHARACTERS = 8 << 20  # of JSON in them
+BETWEEN_S = 2.0  # seconds that a call of a tool waits at most for those before it to be sent
 LAST_WORDS_S = 10.0  # seconds for capturing the end of a block that failed
 
 
@@ -80,14 +82,18 @@ class AsyncThread:
         one = tool_capture(
             self._memory.source, self.id, name=name, args=args, result=result, error=error, call_id=call_id
         )
+        characters = len(one.model_dump_json())
         self._waiting.append(one)
-        self._waiting_characters += len(one.model_dump_json())
+        self._waiting_characters += characters
         self._has_events = True
-        if len(self._waiting) % BATCH == 0 or self._waiting_characters > BATCH_CHARACTERS:
+        is_full = self._waiting_characters // BATCH_CHARACTERS > (
+            (self._waiting_characters - characters) // BATCH_CHARACTERS
+        )
+        if is_full or len(self._waiting) % BATCH == 0:
             try:
-                await self.flush()
+                await self._send(None, min(self._memory.operations.timeout_s, BETWEEN_S))
             except Unavailable:
-                if len(self._waiting) >= MOST_WAITING:
+                if len(self._waiting) >= MOST_WAITING or self._waiting_characters >= MOST_CHARACTERS:
                     raise
 
     def captured(self, function: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
@@ -189,7 +195,7 @@ class AsyncThread:
         assert captured is not None
         return captured
 
-    async def _send(self, last: RememberInput | None) -> CapturedFields | None:
+    async def _send(self, last: RememberInput | None, timeout_s: float | None = None) -> CapturedFields | None:
         """Write what waits in one transaction, with `last` after it; one by one where one of them is refused.
 
         What waits is taken from the list first and put back if it was not stored, so that two calls do not send it
@@ -202,7 +208,7 @@ class AsyncThread:
         try:
             try:
                 stored = await self._memory.operations.remember_all(
-                    RememberAllInput(items=everything), timeout_s=self._timeout_s
+                    RememberAllInput(items=everything), timeout_s=timeout_s or self._timeout_s
                 )
             except StratagraphError as refused:
                 if refused.retryable:
@@ -212,13 +218,17 @@ class AsyncThread:
                 return stored.results[-1]
             for item in items:
                 try:
-                    await self._memory.operations.remember(item, timeout_s=self._timeout_s)
+                    await self._memory.operations.remember(item, timeout_s=timeout_s or self._timeout_s)
                 except StratagraphError as refused:
                     if refused.retryable:
                         raise
                     self._refused.append(refused)
                 done += 1
-            return None if last is None else await self._memory.operations.remember(last, timeout_s=self._timeout_s)
+            return (
+                None
+                if last is None
+                else await self._memory.operations.remember(last, timeout_s=timeout_s or self._timeout_s)
+            )
         finally:
             if done < len(items):
                 self._waiting[:0] = items[done:]

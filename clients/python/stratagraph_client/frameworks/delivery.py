@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from stratagraph_client import Memory
-from stratagraph_client.errors import StratagraphError
+from stratagraph_client.errors import InvalidInput, LimitExceeded, NotFound, StratagraphError
 from stratagraph_client.operations.input_types import CaptureMemoriesInput, CaptureMemoryInput
 
 MOST_TOGETHER = 100  # captures in one transaction
@@ -112,9 +112,13 @@ class Delivery:
         try:
             self._memory.operations.capture_memories(CaptureMemoriesInput(items=list(part)))
         except StratagraphError as error:
-            if len(part) > 1 and not error.retryable:
+            if len(part) > 1 and isinstance(error, InvalidInput | LimitExceeded | NotFound):
                 for one in part:
                     self._send([one])
+                return
+            if part[0].timestamp and "timestamp" in (error.path or ()):
+                part[0].timestamp = None  # this machine's clock is ahead: the service's own time takes its place
+                self._send(part)
                 return
             self._fail(len(part), error)
         except Exception as error:  # a defect of the client or of a transport may not end the thread

@@ -87,7 +87,8 @@ async def _executed(runtime: Runtime, request: Mapping[str, Any], tenant: str) -
     from stratagraph.service.in_process import InProcess
     from stratagraph.service.local_application import local_application
 
-    async with httpx.AsyncClient(transport=InProcess(local_application(runtime)), base_url="http://localhost") as http:
+    transport = InProcess(local_application(runtime))  # operations have their own deadlines
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None) as http:
         given = await http.post("/graphql", json=request, headers={"Authorization": f"{SCHEME} {quote(tenant)}"})
     return {"answer": given.json(), "codes": [code for code in given.headers[CODES].split(",") if code]}
 

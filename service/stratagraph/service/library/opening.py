@@ -33,7 +33,9 @@ class Opening:
     async def __aenter__(self) -> AsyncMemory:
         portal = self._start()
         try:
-            await asyncio.shield(asyncio.wrap_future(portal.opened))
+            opened = asyncio.wrap_future(portal.opened)
+            opened.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody's after a cancellation
+            await asyncio.shield(opened)
         except BaseException as error:
             portal.close()
             await _closed(portal)

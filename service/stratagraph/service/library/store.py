@@ -16,6 +16,8 @@ from stratagraph.graphql.error_fields import error_fields
 from stratagraph.service.data_dir import embedded_data_dir
 from stratagraph.service.holder import InUse
 from stratagraph.service.local_socket import CODES, NAME, SCHEME, short
+from stratagraph.store.event_log import get_logger
+from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.errors import StoreUnavailable, StratagraphError
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ SETTLE_S = 60.0  # for which a process that holds the directory, and does not an
 LOOK_S = 0.05  # between two looks at it
 GREETING_S = 5.0  # for which a process may take to say that it is there
 CONNECTIONS = httpx.Limits(max_connections=256, max_keepalive_connections=32)
+_log = get_logger(__name__)
 
 
 class Store:
@@ -132,11 +135,13 @@ class Store:
                     ready.set_result(transport)
                     await self._stop.wait()
             except Exception as error:
-                if ready.done():
-                    raise
-                ready.set_exception(error)
+                if not ready.done():
+                    ready.set_exception(error)
+                    return
+                # A part of it has failed: the next request opens the store again.
+                _log.error("the store has stopped by itself", **error_report(error))
             finally:
-                self._transport = None  # a part of it has failed: the next request opens the store again
+                self._transport = None
 
         self._holding = asyncio.create_task(hold(), name="hold")
         return await ready
@@ -149,8 +154,6 @@ class Store:
                 await self._settling  # it holds the directory, and is not interrupted: what it starts must be stopped
         if self._holding is not None:
             await asyncio.wait({self._holding})
-            if not self._holding.cancelled():
-                self._holding.exception()
         for transport in (self._former, self._transport):
             if transport is not None:
                 await transport.aclose()
