@@ -162,7 +162,7 @@ async def test_two_agents_share_a_data_directory_that_no_service_runs_on(tmp_pat
         found = await second.call("recall", query="What does the parrot eat?")
         if not found.get("isError"):
             break
-        assert "try again" in json.dumps(found)
+        assert "try again" in found["content"][0]["text"], found["content"][0]["text"]
     assert "nuts" in json.dumps(found)
     assert await second.end(None) == (0, "")
     here = str(tmp_path)
