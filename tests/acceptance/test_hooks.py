@@ -21,6 +21,7 @@ from fix_service import environment, run_command, running
 from stratagraph.service.hooks.running import DEADLINE_S, MOST_INPUT, MOST_TOKENS
 from stratagraph.service.local_socket import NAME, short
 
+CODEX = ROOT / "tests" / "data" / "traces" / "codex.jsonl"
 SAMPLE = ROOT / "tests" / "data" / "traces" / "claude_code.jsonl"
 NOTES = """mutation($input: RememberAllInput!) {
   rememberAll(input: $input) { __typename ... on MemoryError { message } } }"""
@@ -90,14 +91,21 @@ async def test_a_session_is_captured_at_its_end_and_recalled_by_the_next_one(
         remember("project:/elsewhere", "The gardener of another project is called Mia")
         out, err, _ = called(hooks["SessionEnd"], given | {"reason": "exit"}, env, work)
         assert (out, err) == ("", "")
-        asked = (
-            '{ records(filter: { types: [EPISODIC], tags: { all: ["trace"] } }, first: 100) { nodes { text scope } } }'
-        )
+        asked = '{ records(filter: { types: [EPISODIC], tags: { all: ["claude-code"] } }, first: 100) { nodes { text scope } } }'
 
         async def is_captured() -> bool:
             return bool(ask(asked)["records"]["nodes"])
 
         await until(is_captured, within_s=60)
+
+        turns_of_codex = commands_in(tmp_path / "codex" / "hooks.json")["Stop"]
+        assert called(turns_of_codex, given | {"transcript_path": str(CODEX)}, env, work)[:2] == ("", "")
+        of_codex = '{ records(filter: { types: [EPISODIC], tags: { all: ["codex"] } }, first: 1) { nodes { id } } }'
+
+        async def is_captured_too() -> bool:
+            return bool(ask(of_codex)["records"]["nodes"])
+
+        await until(is_captured_too, within_s=60)
         found = ask(asked)["records"]["nodes"]
         assert {one["scope"] for one in found} == {f"project:{folder}"}
 
