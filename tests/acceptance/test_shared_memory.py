@@ -46,8 +46,8 @@ class Participant(Protocol):
 
 
 class PlainHttp:
-    def __init__(self, url: str, key: str) -> None:
-        self._http = httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {key}"}, timeout=30)
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
 
     async def remember(self, text: str, **more: Any) -> None:
         given = {"source": "http", "memory": {"note": {"text": text}}} | more
@@ -168,6 +168,7 @@ async def participants(url: str, key: str) -> AsyncIterator[dict[str, Participan
         memory = await stack.enter_async_context(AsyncMemory(url, api_key=key))
         headers = {"authorization": f"Bearer {key}"}
         http = await stack.enter_async_context(mcp_http(headers))
+        plain = await stack.enter_async_context(httpx.AsyncClient(base_url=url, headers=headers, timeout=30))
         client = await stack.enter_async_context(Client(streamable_http_client(f"{url}/mcp", http_client=http)))
         process = await asyncio.create_subprocess_exec(
             *("node", SHARE, url),
@@ -181,7 +182,7 @@ async def participants(url: str, key: str) -> AsyncIterator[dict[str, Participan
                 "MCP": McpClient(client),
                 "TypeScript": TypeScriptProgram(process),
                 "OpenAI": OpenAiAgent(memory),
-                "HTTP": PlainHttp(url, key),
+                "HTTP": PlainHttp(plain),
             }
         finally:
             process.kill()
@@ -225,7 +226,8 @@ async def test_five_clients_share_one_memory_and_none_recalls_what_its_credentia
             for group in (limited, seeing):
                 for reader, one in group.items():
                     assert any(bird in text for text in await one.recall(question)), (name, reader)
-        writer = PlainHttp(url, high)
+        writer = seeing["HTTP"]
+        assert isinstance(writer, PlainHttp)
         await writer.remember("The password of the team of spies is a hoopoe, a bird", sensitivity="HIGH")
         assert any("hoopoe" in text for text in chain(*[await one.recall(question) for one in seeing.values()]))
         for reader, one in limited.items():
