@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Property tests that `make soak` runs with more examples
 MANY_EXAMPLES := $(addprefix tests/integration/memory/test_,naming.py merge_histories.py git_imports.py grounding.py)
+MANY_EXAMPLES += tests/integration/memory/test_import_contradictions.py
 MANY_EXAMPLES += tests/integration/noninterference tests/unit
 MANY_EXAMPLES += tests/integration/learning/test_duplicates.py
 MANY_EXAMPLES += tests/integration/graph_sync/test_total_repair.py

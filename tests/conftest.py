@@ -40,6 +40,14 @@ def _keep_files_in_memory() -> None:
 _keep_files_in_memory()
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number of processes of `-n auto`: one more than processors, since many tests wait for other processes.
+
+    The Makefile bounds it, for each starts a Postgres and a Neo4j of its own.
+    """
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each file of unit tests to an xdist process as a whole, and all Neo4j tests to one if they share a server.

@@ -23,7 +23,7 @@ import pytest
 
 from stratagraph.graph_sync.statements import SCHEMA, relation_constraint
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer, choose_version, find_javas, server
-from stratagraph.service.local_neo4j.conf import WITH_PASSWORD, conf_file, write_conf
+from stratagraph.service.local_neo4j.conf import JVM_FLAGS, WITH_PASSWORD, conf_file, write_conf
 from stratagraph.service.local_neo4j.files import browser_jars, server_jars
 from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
@@ -34,6 +34,7 @@ GIVEN = "STRATAGRAPH_TEST_NEO4J_URI"
 # The user's ordinary cache, so that the test runs of all checkouts together download the jars once.
 CACHE = platformdirs.user_cache_path("stratagraph") / "neo4j"
 
+COLLECTOR, SERIAL = "-XX:+UseG1GC", "-XX:+UseSerialGC"
 KEEPING_PLANS = "dbms.cypher.min_replan_interval=24h\n"
 
 
@@ -86,8 +87,9 @@ def quick_java() -> Iterator[None]:
 
     Without the second JIT compiler a server starts in half the time; the larger code cache spares it a thread that
     looks for code to discard. Classes come from an archive beside the jars, written by the first session: without it,
-    each server parses and verifies them again. The servers that this process starts, which each test empties and fills,
-    do not plan a statement again because the graph has changed: half the time of a server of the tests went into that.
+    each server parses and verifies them again. A small heap is collected with less work by one thread. The servers that
+    this process starts, which each test empties and fills, do not plan a statement again because the graph has changed:
+    half the time of a server of the tests went into that.
     """
 
     def write_keeping_plans(
@@ -104,6 +106,7 @@ def quick_java() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", options, prepend=" ")
         patch.setattr(server, "write_conf", write_keeping_plans)
+        patch.setattr(server, "JVM_FLAGS", [SERIAL if flag == COLLECTOR else flag for flag in JVM_FLAGS])
         yield
 
 

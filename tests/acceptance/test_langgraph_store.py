@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fix_examples import repeated
 from fix_memory import fresh_database, until
-from fix_service import running
+from fix_service import run_command, running
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
@@ -33,7 +34,7 @@ from langgraph.store.memory import InMemoryStore
 
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph_client import AsyncMemory, Memory
-from stratagraph_client.errors import InvalidInput
+from stratagraph_client.errors import Forbidden, InvalidInput
 from stratagraph_client.frameworks.langgraph import StratagraphStore
 from stratagraph_client.frameworks.langgraph_filters import fits
 from stratagraph_client.frameworks.langgraph_items import subject_of
@@ -291,7 +292,7 @@ def test_every_client_recalls_what_the_store_holds_and_nothing_that_it_deleted_o
     store.put(("users", "zoe"), "sport", {"text": "Zoe plays badminton", "level": 3})
     found = memory.recall("Which sport does Zoe play?", scopes=["shared"])
     assert [one.text for one in found.memories if one.type == "SEMANTIC"] == [
-        'users/zoe/sport: {"text":"Zoe plays badminton","level":3}'
+        'users/zoe/sport holds {"text":"Zoe plays badminton","level":3}'
     ]
     store.put(("users", "zoe"), "sport", {"text": "Zoe plays squash", "level": 1})
     assert "badminton" not in memory.recall("Zoe badminton", scopes=["shared"]).text
@@ -301,6 +302,14 @@ def test_every_client_recalls_what_the_store_holds_and_nothing_that_it_deleted_o
         assert memory.recall(question, scopes=["shared"]).memories == ()
     listed = memory.operations.records(filter_=RecordFilter(scopes=["shared"], types=[MemoryType.SEMANTIC]))
     assert sorted(one.state.value for one in listed.nodes if one.state) == ["RETRACTED", "SUPERSEDED"]  # the history
+
+
+def test_a_note_about_an_item_leaves_it_as_it_is(memory: Memory) -> None:
+    store = StratagraphStore(memory, scope="noted")
+    store.put(("users", "zoe"), "sport", {"text": "Zoe plays squash"})
+    memory.remember("Zoe is good at it", about="users/zoe/sport", scope="noted")
+    assert [one.value for one in store.search(())] == [{"text": "Zoe plays squash"}]
+    assert store.get(("users", "zoe"), "sport") is not None
 
 
 def test_items_of_another_scope_are_neither_found_nor_deleted(memory: Memory) -> None:
@@ -453,3 +462,36 @@ def test_a_deletion_reaches_an_item_that_a_read_let_live_on_and_spares_one_that_
         store.batch([PutOp(("x",), "read", None), PutOp(("x",), "put", None)])
         assert sent.names.count("ReviseItems") >= 2
         assert [(one.key, one.value) for one in store.search(())] == [("put", {"n": 2})]
+
+
+async def test_a_store_shows_and_changes_only_what_its_credential_may(database_url: str, tmp_path: Path) -> None:
+    with running(database_url=database_url, data_dir=str(tmp_path / "data")) as started, ExitStack() as opened:
+
+        async def store_of(name: str, *options: str, clock: Clock) -> StratagraphStore:
+            status, out, err = await run_command("token", "create", name, "--json", *options, env=started.environment)
+            assert status == 0, err
+            memory = opened.enter_context(Memory(started.url, api_key=json.loads(out)["token"]))
+            return StratagraphStore(memory, scope="user:ann", clock=clock)
+
+        clock = Clock()
+        scope = ("--scope", "user:ann")
+        writer = await store_of("writer", "--access", "write", *scope, clock=clock)
+        reader = await store_of("reader", "--access", "read", *scope, clock=clock)
+        stranger = await store_of("stranger", "--access", "write", "--scope", "user:bob", clock=clock)
+        writer.put(("x",), "k", {"text": "Ann likes pizza"}, ttl=10)
+        clock.now += timedelta(minutes=6)
+        assert [one.value["text"] for one in reader.search((), query="pizza")] == ["Ann likes pizza"]
+        assert reader.get(("x",), "k") is not None  # which may not let it live on
+        with pytest.raises(Forbidden):
+            reader.put(("x",), "k", {"text": "Ann likes nothing"})
+        with pytest.raises(Forbidden):
+            reader.delete(("x",), "k")
+        assert stranger.get(("x",), "k") is None
+        assert stranger.search((), query="pizza") == []
+        assert stranger.list_namespaces() == []
+        stranger.delete(("x",), "k")
+        with pytest.raises(Forbidden):
+            stranger.put(("x",), "k", {"text": "Ann likes nothing"})
+        assert [one.value["text"] for one in writer.search(())] == ["Ann likes pizza"]
+        writer.delete(("x",), "k")
+        assert writer.search(()) == []

@@ -15,7 +15,9 @@ PROGRAM = """
 import stratagraph, stratagraph_client
 from pathlib import Path
 for package in (stratagraph, stratagraph_client):
-    assert Path(package.__file__).is_relative_to(Path("installed").absolute()), package.__file__
+    file = Path(package.__file__)
+    assert file.is_relative_to(Path("installed").absolute()), file
+    assert file.with_name("py.typed").exists()
 with stratagraph.open("memory") as memory:
     memory.remember("Alice moved to Berlin in May")
     print(memory.recall("Where does Alice live?").text)

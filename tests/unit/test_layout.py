@@ -26,6 +26,7 @@ def test_exactly_one_init_file_makes_the_package_and_finds_the_other_rooms() -> 
     ]
     package = ROOT / "service" / "stratagraph" / "__init__.py"
     assert [path for path in possible if path.exists()] == [package]
+    assert (package.parent / "py.typed").exists()
     assert stratagraph.__all__ == ["open"]
     assert Path(stratagraph.__file__) == package
     assert {Path(path) for path in stratagraph.__path__} >= {ROOT / room / "stratagraph" for room in ROOMS}

@@ -41,7 +41,7 @@ from stratagraph.store.traversal.neighbourhood import FAN_OUT, Limits, Neighbour
 
 pytestmark = pytest.mark.neo4j
 
-GRAPHS = repeated(16)
+GRAPHS = repeated(10)
 CALLERS = 4  # per graph
 UNLIMITED = Limits(nodes=1_000, edges=5_000, hops=6)
 

@@ -39,7 +39,7 @@ from stratagraph.store.traversal.neighbourhood import Limits
 
 pytestmark = pytest.mark.neo4j
 
-GRAPHS = repeated(15)
+GRAPHS = repeated(10)
 
 
 async def write(memory: Memory, rng: random.Random, name: str) -> Graph:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 from exported_store import fill
+from fix_examples import repeated
 from fix_memory import EVIDENCE, Memory
 from fix_transfer import Transfer, copied, sealed_file
 
@@ -24,7 +25,7 @@ from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.fact_predicates import FactPredicate
 from stratagraph.store.records.predicates import register
 
-MUTATIONS = 100
+MUTATIONS = repeated(50)
 _DANGLING = (
     "SELECT count(*) FROM fact f, unnest(ARRAY[f.subject_entity, f.object_entity]) AS e(id)"
     " WHERE e.id IS NOT NULL AND NOT EXISTS (SELECT FROM record r WHERE r.id = e.id)"

@@ -25,7 +25,7 @@ from noninterference.steps import (
 from noninterference.stores import Bench, Store
 
 Json = dict[str, Any]
-STORIES = 3
+STORIES = 2
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from noninterference.stores import Bench
 pytestmark = pytest.mark.neo4j
 
 LEAST_SHARE = 0.8  # of the graph questions about now, answered by Neo4j
-STORIES = 3  # with marks
+STORIES = 2  # with marks
 
 
 async def check_hubs(bench: Bench, seed: int, *, asked: int) -> None:

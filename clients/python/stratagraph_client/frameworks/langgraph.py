@@ -27,6 +27,7 @@ from stratagraph_client import AsyncMemory, Memory
 from stratagraph_client.errors import Conflict, Forbidden, InvalidInput, NotFound
 from stratagraph_client.frameworks.langgraph_filters import fits
 from stratagraph_client.frameworks.langgraph_items import (
+    PREDICATE,
     StoredItem,
     fact_of,
     stored_item,
@@ -132,8 +133,13 @@ class StratagraphStore(BaseStore):
         }
 
     def _filter_of(self, namespace: Namespace, key: str) -> dict[str, Any]:
-        scopes = [self._scope_of(namespace)]
-        return {"types": ["SEMANTIC"], "states": CURRENT, "scopes": scopes, "subject": subject_of(namespace, key)}
+        return {
+            "types": ["SEMANTIC"],
+            "states": CURRENT,
+            "scopes": [self._scope_of(namespace)],
+            "subject": subject_of(namespace, key),
+            "predicate": PREDICATE,
+        }
 
     def _scope_of(self, namespace: Namespace) -> str:
         return self._scope if isinstance(self._scope, str) else self._scope(namespace)
@@ -156,7 +162,7 @@ class StratagraphStore(BaseStore):
                 item = stored_item(node)
                 if item is None or item.place in seen or not self._belongs(item, prefix):
                     continue
-                seen.add(item.place)  # of another sensitivity
+                seen.add(item.place)  # an older one is of another sensitivity
                 if self._lives(item) and wanted(item):
                     found[item.place] = item
             page = answer["records"]["pageInfo"]
@@ -202,7 +208,10 @@ class StratagraphStore(BaseStore):
         }
         if isinstance(self._scope, str):
             asked["scopes"] = [self._scope] if self._scope else []
-        answer = yield Request("RankItems", {"input": asked})
+        try:
+            answer = yield Request("RankItems", {"input": asked})
+        except Forbidden:  # a scope that the credential does not have: a list of its records is empty, too
+            return []
         hits: dict[Place, tuple[StoredItem, float | None]] = {}
         for node in answer["retrieveGraph"]["nodes"]:
             item = stored_item(node["record"]) if node["root"] else None

@@ -18,7 +18,7 @@ from uuid import uuid4
 from langgraph.store.base import InvalidNamespaceError, Item, SearchItem, get_text_at_path
 from pydantic import JsonValue
 
-PREDICATE = "memory"  # as that of notes
+PREDICATE = "holds"  # not that of notes: a note about the path of an item would take its place
 TAG = "langgraph"  # of every item
 EXTRA = "item"
 MAX_TAG = 256  # characters

@@ -142,6 +142,7 @@ class Store:
                 _log.error("the store has stopped by itself", **error_report(error))
             finally:
                 self._transport = None
+                ready.cancel()  # where it has no result
 
         self._holding = asyncio.create_task(hold(), name="hold")
         return await ready
