@@ -132,9 +132,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = zipfile.ZipFile(wheel).namelist()
     assert "stratagraph_client/py.typed" in names
     assert not [name for name in names if not name.startswith("stratagraph_client")]
-    run(sys.executable, "-m", "venv", folder / "venv")
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     python = folder / "venv" / "bin" / "python"
-    run(python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps", wheel)
+    run(*pip, "--python", python, "install", "--no-deps", wheel)
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     for needed in ("httpx", "httpcore", "anyio", "certifi", "idna", "h11", "pydantic", "pydantic_core"):
         (site / needed).symlink_to(Path(sysconfig.get_path("purelib")) / needed)
@@ -144,6 +144,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+@pytest.mark.xdist_group("wheel of the client")
 def test_the_wheel_works_in_an_environment_of_its_own(installed: Path, service_url: str) -> None:
     program = "import stratagraph_client as c; print(c.__file__)\n" + blocks("clients/python/README.md", "python")[0]
     printed = run(installed, "-W", "error", "-c", program, STRATAGRAPH_URL=service_url)
@@ -151,6 +152,7 @@ def test_the_wheel_works_in_an_environment_of_its_own(installed: Path, service_u
     assert "Alice moved to Berlin in May" in printed
 
 
+@pytest.mark.xdist_group("wheel of the client")
 def test_a_users_program_is_checked_strictly_against_the_wheel(installed: Path, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -21,6 +21,7 @@ from fix_service import environment, run_command, running
 from stratagraph.service.hooks.running import DEADLINE_S, MOST_INPUT, MOST_TOKENS
 from stratagraph.service.local_socket import NAME, short
 
+CODEX = ROOT / "tests" / "data" / "traces" / "codex.jsonl"
 SAMPLE = ROOT / "tests" / "data" / "traces" / "claude_code.jsonl"
 NOTES = """mutation($input: RememberAllInput!) {
   rememberAll(input: $input) { __typename ... on MemoryError { message } } }"""
@@ -90,15 +91,22 @@ async def test_a_session_is_captured_at_its_end_and_recalled_by_the_next_one(
         remember("project:/elsewhere", "The gardener of another project is called Mia")
         out, err, _ = called(hooks["SessionEnd"], given | {"reason": "exit"}, env, work)
         assert (out, err) == ("", "")
-        asked = (
-            '{ records(filter: { types: [EPISODIC], tags: { all: ["trace"] } }, first: 100) { nodes { text scope } } }'
-        )
+        captured = "records(filter: { types: [EPISODIC], tags: { all: [$tag] } }, first: 100) { nodes { text scope } }"
+        asked = f"query($tag: String!) {{ {captured} }}"
 
         async def is_captured() -> bool:
-            return bool(ask(asked)["records"]["nodes"])
+            return bool(ask(asked, tag="claude-code")["records"]["nodes"])
 
         await until(is_captured, within_s=60)
-        found = ask(asked)["records"]["nodes"]
+
+        turns_of_codex = commands_in(tmp_path / "codex" / "hooks.json")["Stop"]
+        assert called(turns_of_codex, given | {"transcript_path": str(CODEX)}, env, work)[:2] == ("", "")
+
+        async def is_captured_too() -> bool:
+            return bool(ask(asked, tag="codex")["records"]["nodes"])
+
+        await until(is_captured_too, within_s=60)
+        found = ask(asked, tag="claude-code")["records"]["nodes"]
         assert {one["scope"] for one in found} == {f"project:{folder}"}
 
         out, err, _ = called(hooks["SessionStart"], given | {"source": "startup"}, env, work)

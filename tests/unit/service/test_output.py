@@ -24,7 +24,8 @@ from stratagraph.service.cli.show import line
 
 SERVICE = Path(__file__).parents[3] / "service" / "stratagraph" / "service"
 # Modules that write to standard output themselves, and what they write: JSON, the schema, a new key, text of their own.
-WRITERS = {"cli/output.py", "cli/schema.py", "cli/serve.py", "cli/keys.py", "cli/neo4j.py"}
+# `hooks/running.py` imports little; it writes JSON for an agent, with all but ASCII as escapes, and shown text.
+WRITERS = {"cli/output.py", "cli/schema.py", "cli/serve.py", "cli/keys.py", "cli/neo4j.py", "hooks/running.py"}
 
 
 def printed(*things: RenderableType, **options: object) -> str:

@@ -48,7 +48,6 @@ from stratagraph_client.operations.input_types import (
     ReportOutcomeInput,
     RetractInput,
     RetrieveGraphInput,
-    SupersedeInput,
 )
 from stratagraph_client.pages import Page
 from stratagraph_client.requests import endpoint_of
@@ -236,32 +235,20 @@ class AsyncMemory:
     ) -> Remembered:
         """Replace a memory by what a person says is right; the old one stays in the history.
 
-        A text takes the place of what was remembered, or of the object of a fact. A mapping is the whole new payload.
-        With `expected_version`, VersionConflict is raised if the record has changed since.
+        A text takes the place of what was remembered, or of the object of a fact. A mapping is a merge patch of the
+        payload (RFC 7396): what it does not name stays. With `expected_version`, VersionConflict is raised if the
+        record has changed since.
         """
-        evidence: list[JsonValue] = [{"kind": "human", "ref": self.source}]
-        if isinstance(correction, str):
-            revised = await self.operations.amend(
-                AmendInput(
-                    recordId=record_id,
-                    changes={"object": correction},
-                    evidence=evidence,
-                    rationale=reason,
-                    expectedVersion=expected_version,
-                    idempotencyKey=idempotency_key,
-                )
+        revised = await self.operations.amend(
+            AmendInput(
+                recordId=record_id,
+                changes={"object": correction} if isinstance(correction, str) else dict(correction),
+                evidence=[{"kind": "human", "ref": self.source}],
+                rationale=reason,
+                expectedVersion=expected_version,
+                idempotencyKey=idempotency_key,
             )
-        else:
-            revised = await self.operations.supersede(
-                SupersedeInput(
-                    recordId=record_id,
-                    payload=dict(correction),
-                    evidence=evidence,
-                    rationale=reason,
-                    expectedVersion=expected_version,
-                    idempotencyKey=idempotency_key,
-                )
-            )
+        )
         return corrected(revised, record_id)
 
     async def forget(self, record_id: str, reason: str, *, erase: bool = False) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from stratagraph.service.cli.output import LiteralTable, people
 from stratagraph.service.hooks.agents import AGENTS
@@ -109,7 +109,7 @@ def status() -> None:
     for folder in sorted(folders):
         log = Path(folder.strip("'")) / LOG
         if log.is_file():
-            people.print(f"last capture: {log.read_text(errors='replace')[-2_000:].strip()}", highlight=False)
+            people.print(Text(f"last capture: {log.read_text(errors='replace')[-2_000:].strip()}"), soft_wrap=True)
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, hidden=True)
@@ -121,16 +121,18 @@ def run(context: typer.Context) -> None:
 def _change(path: Path, before: str | None, after: str | None, *, dry_run: bool) -> bool:
     """Write the settings, or show how they would differ; return whether they were written."""
     if before == after:
-        people.print(f"{path}: nothing to change", highlight=False, soft_wrap=True)
+        people.print(Text(f"{path}: nothing to change"), soft_wrap=True)
         return False
     if dry_run:
         lines = difflib.unified_diff(
             (before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True), str(path), str(path)
         )
-        sys.stdout.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        people.print(
+            Text("".join(line if line.endswith("\n") else f"{line}\n" for line in lines)), soft_wrap=True, end=""
+        )
         return False
     write_settings(path, after, expected=before)
-    people.print(f"{path}: {'changed' if after is not None else 'deleted'}", highlight=False, soft_wrap=True)
+    people.print(Text(f"{path}: {'changed' if after is not None else 'deleted'}"), soft_wrap=True)
     return True
 
 

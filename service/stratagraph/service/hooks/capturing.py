@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagraph.service.cli.output import with_runtime
+from rich.text import Text
+
+from stratagraph.service.cli.output import people, with_runtime
 from stratagraph.service.cli.watch import project_of
 from stratagraph.store.model.trust import SINGLE_USER
 
@@ -41,6 +43,6 @@ async def _imported(runtime: Runtime, path: Path) -> None:
     watch = SessionWatch(runtime.capture, trust, [path], artifacts=runtime.artifacts, scope_of=project_of)
     # As of an instant at which the file has long been quiet: nothing more of the turn is waited for.
     async for summary in watch.look(time.time() + QUIET_S):
-        print(f"{path.name}: {summary.captured} captured, {len(summary.refused)} refused")
-        for refused in summary.refused:
-            print(f"{refused.item}: {refused.reason}")
+        lines = [f"{path.name}: {summary.captured} captured, {len(summary.refused)} refused"]
+        lines += [f"{refused.item}: {refused.reason}" for refused in summary.refused]
+        people.print(Text("\n".join(lines)), soft_wrap=True)
