@@ -11,6 +11,7 @@ from stratagraph.service.mcp.arguments import checked
 from stratagraph.service.mcp.definitions import BY_NAME
 from stratagraph.service.mcp.refusals import Refused, refused
 from stratagraph.service.mcp.texts import Budget, cut, moment
+from stratagraph.store.model.payloads.semantic import NOTE
 from stratagraph_client import AsyncMemory, Outcome, StratagraphError
 from stratagraph_client.errors import NotFound, VersionConflict
 from stratagraph_client.operations.enums import MemoryType, RecordState
@@ -34,7 +35,6 @@ MOST_SHOWN = 20  # sources, changes and related memories of an explanation
 SHOWN_TEXT = 4_000  # characters of a memory that an explanation shows
 CORRECTED = "corrected through MCP"
 FORGOTTEN = "forgotten through MCP"
-_NOTE = "memory"  # predicate of a fact that is a text
 
 
 @dataclass(slots=True)
@@ -206,13 +206,13 @@ def _corrected(payload: Mapping[str, Any], text: str) -> dict[str, Any]:
     about the subject.
     """
     subject, predicate = str(payload.get("subject", "")), str(payload.get("predicate", ""))
-    if predicate == _NOTE:
+    if predicate == NOTE:
         beginning = f"{subject}: "
         return {"object": text.removeprefix(beginning) or text}
     beginning = f"{subject} {predicate.replace('_', ' ')} ".lower()
     if text.lower().startswith(beginning) and text[len(beginning) :].strip():
         return {"object": text[len(beginning) :].strip().removesuffix(".")}
-    return {"predicate": _NOTE, "object": text}
+    return {"predicate": NOTE, "object": text}
 
 
 async def _forget(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
