@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from pydantic import JsonValue
+
 from stratagraph.service.mcp.arguments import checked
 from stratagraph.service.mcp.definitions import BY_NAME
 from stratagraph.service.mcp.refusals import Refused, refused
@@ -35,6 +37,7 @@ MOST_SHOWN = 20  # sources, changes and related memories of an explanation
 SHOWN_TEXT = 4_000  # characters of a memory that an explanation shows
 CORRECTED = "corrected through MCP"
 FORGOTTEN = "forgotten through MCP"
+_OWNED = frozenset({"item", "memory_path"})  # keys of a LangGraph item and of a file of Anthropic's memory tool
 
 
 @dataclass(slots=True)
@@ -202,9 +205,12 @@ async def _correct(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) ->
 def _corrected(payload: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Return what changes in the payload of a fact for it to say `text`.
 
-    Where the text has the subject and the predicate of the fact, only its object changes. Any other text becomes a note
-    about the subject.
+    Where the text has the subject and the predicate of the fact, only its object changes. Of what a program finds again
+    by its predicate, only the text does. Any other text becomes a note about the subject. Raises Refused for an object
+    of a program without a text.
     """
+    if not _OWNED.isdisjoint(payload):
+        return {"object": _with_text(payload.get("object"), text)}
     subject, predicate = str(payload.get("subject", "")), str(payload.get("predicate", ""))
     if predicate == NOTE:
         beginning = f"{subject}: "
@@ -213,6 +219,22 @@ def _corrected(payload: Mapping[str, Any], text: str) -> dict[str, Any]:
     if text.lower().startswith(beginning) and text[len(beginning) :].strip():
         return {"object": text[len(beginning) :].strip().removesuffix(".")}
     return {"predicate": NOTE, "object": text}
+
+
+def _with_text(held: Any, text: str) -> JsonValue:
+    """Return the change of an object by which `text` takes the place of its text."""
+    if not isinstance(held, Mapping):
+        return text
+    said = held.get("text")
+    if isinstance(said, list) and len(said) == 1:
+        return {"text": [text]}
+    if not isinstance(said, str):
+        raise Refused(
+            "This memory is an object of another program, without a text that a sentence could take the place of; have"
+            " that program change it, or forget it and remember what is right.",
+            argument="id",
+        )
+    return {"text": text}
 
 
 async def _forget(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
