@@ -44,11 +44,13 @@ _OWNED = frozenset({"item", "memory_path"})  # keys of a LangGraph item and of a
 class Session:
     """What one client has begun: its thread of steps, and whether it has one that has no outcome yet.
 
-    Over HTTP a session is one request, so a thread is a handle that the caller passes on.
+    `scope` is that of all that is stored. Over HTTP a session is one request, so a thread is a handle that the caller
+    passes on.
     """
 
     thread: str = field(default_factory=lambda: str(uuid4()))
     has_steps: bool = False
+    scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,10 @@ async def run(caller: Caller, name: str, given: Mapping[str, Any] | None) -> dic
         raise refused(error) from None
 
 
-async def _remember(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
-    stored = await memory.remember(given["text"], about=given.get("about"), tags=given.get("tags", ()))
+async def _remember(memory: AsyncMemory, session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    stored = await memory.remember(
+        given["text"], about=given.get("about"), tags=given.get("tags", ()), scope=session.scope
+    )
     return {
         "id": stored.id,
         "is_new": stored.is_new,
@@ -103,7 +107,9 @@ async def _log_step(memory: AsyncMemory, session: Session, given: Mapping[str, A
         step = MemoryInput(
             agentTurn=AgentTurnInput(role=given.get("role", "assistant"), text=given["text"], threadId=thread)
         )
-    captured = await memory.operations.remember(RememberInput(source=SOURCE, memory=step, idempotencyKey=str(uuid4())))
+    captured = await memory.operations.remember(
+        RememberInput(source=SOURCE, memory=step, scope=session.scope, idempotencyKey=str(uuid4()))
+    )
     session.has_steps = session.has_steps or thread == session.thread
     return {"id": captured.primaryRecord.id, "thread": thread}
 
@@ -261,7 +267,7 @@ async def _report_outcome(memory: AsyncMemory, session: Session, given: Mapping[
     elif "used_ids" in given:
         raise Refused("used_ids needs the retrieval_id of the recall that returned them.", argument="retrieval_id")
     if thread is not None:
-        parts.append(("thread", lambda: _close_thread(memory, thread, outcome, given.get("reason"))))
+        parts.append(("thread", lambda: _close_thread(memory, session.scope, thread, outcome, given.get("reason"))))
     if "playbook_id" in given:
         parts.append(("lessons", lambda: _credit_lessons(memory, given["playbook_id"], outcome)))
     if not parts:
@@ -294,12 +300,14 @@ async def _credit_memories(memory: AsyncMemory, id_: str, outcome: Outcome, used
     return f"{len(told.reinforcedIds)} strengthened, {len(told.penalizedIds)} weakened"
 
 
-async def _close_thread(memory: AsyncMemory, thread: str, outcome: Outcome, reason: str | None) -> str:
+async def _close_thread(
+    memory: AsyncMemory, scope: str | None, thread: str, outcome: Outcome, reason: str | None
+) -> str:
     ended = OutcomeInput(outcomeStatus=outcome, threadId=thread)
     if reason is not None:
         ended.reason = reason
     await memory.operations.remember(
-        RememberInput(source=SOURCE, memory=MemoryInput(outcome=ended), idempotencyKey=str(uuid4()))
+        RememberInput(source=SOURCE, memory=MemoryInput(outcome=ended), scope=scope, idempotencyKey=str(uuid4()))
     )
     return f"closed {thread}"
 
