@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +16,7 @@ from stratagraph_client.operations.documents import OPERATIONS
 from stratagraph_client.requests import (
     add_keys,
     add_sequence,
+    content_of,
     document_of,
     has_keys,
     may_repeat,
@@ -109,7 +109,7 @@ class Transport:
     ) -> dict[str, Any]:
         """Send a request until it is answered, or until its deadline."""
         self._home.check()
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        content = content_of(body)
         begun = self.carried.begin() if is_write else 0
         ends_at = self.timing.clock() + (self.timeout_s if timeout_s is None else timeout_s)
         attempt = 0
