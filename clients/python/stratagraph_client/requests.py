@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from stratagraph_client.documents import Operation
-from stratagraph_client.errors import InvalidInput
+from stratagraph_client.inputs import unsendable
 from stratagraph_client.operations.base_model import UNSET
 from stratagraph_client.operations.documents import FRAGMENTS, OPERATIONS
 
@@ -47,35 +47,18 @@ def document_of(name: str) -> str:
 
 
 def variables_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return variables as JSON, without those that were not given. Raises InvalidInput as `as_json` does."""
-    return {name: as_json(value) for name, value in given.items() if value is not UNSET}
+    """Return variables as JSON, without those that were not given. Raises InvalidInput for what JSON cannot hold."""
+    return {name: as_json(name, value) for name, value in given.items() if value is not UNSET}
 
 
-def as_json(value: Any) -> Any:
-    """Return a value as JSON; a time is its text. Raises InvalidInput for what JSON cannot hold, such as an object."""
+def as_json(name: str, value: Any) -> Any:
+    """Return the value of a variable as JSON; a time is its text. Raises InvalidInput for what JSON cannot hold."""
     try:
         if isinstance(value, BaseModel):
             return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return to_jsonable_python(value)
-    except (ValueError, RecursionError) as error:  # those of pydantic are
-        raise _not_json(str(error)) from None
-
-
-def content_of(body: Mapping[str, Any]) -> bytes:
-    """Return a request as it is sent. Raises InvalidInput for a number or a text that JSON cannot hold."""
-    try:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-    except UnicodeEncodeError:
-        raise _not_json("a text has half of a surrogate pair") from None
-    except ValueError:
-        raise _not_json("a number is infinite or no number") from None
-
-
-def _not_json(reason: str) -> InvalidInput:
-    message = (
-        f"A value cannot be sent as JSON: {reason}. Give texts, finite numbers, true, false, null, lists, objects."
-    )
-    return InvalidInput(message, code="INVALID_INPUT")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise unsendable(name, error) from None
 
 
 def add_keys(variables: dict[str, Any], operation: Operation) -> None:

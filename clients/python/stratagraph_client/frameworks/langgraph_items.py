@@ -202,7 +202,7 @@ def fact_of(
         "created_at": created_at.isoformat(),
         "put": str(uuid4()),
     }
-    thing: JsonValue = as_json(dict(value))
+    thing: JsonValue = as_json("value", dict(value))
     if index is not True:
         about |= {"value": thing, "index": list(index) if index else False}
         thing = {"sha256": hashlib.sha256(json.dumps(thing, sort_keys=True).encode()).hexdigest()}
