@@ -17,7 +17,6 @@ from stratagraph_client.operations.documents import OPERATIONS
 from stratagraph_client.requests import (
     add_keys,
     add_sequence,
-    content_of,
     document_of,
     has_keys,
     may_repeat,
