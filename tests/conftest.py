@@ -1,6 +1,7 @@
 """Test configuration. Fixtures live in plugin modules, from which tests can also import without loading them twice."""
 
 import gc
+import hashlib
 import os
 import shutil
 import tempfile
@@ -37,7 +38,20 @@ def _keep_files_in_memory() -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
+def _keep_directories_to_ourselves() -> None:
+    """Have the tests' directories made in one of this checkout.
+
+    At its start, pytest closes the directory of all its runs to other accounts. As root, that is another account than
+    the one of the embedded Postgres, whose start, stop and `pg_control_system` then fail in runs of other checkouts.
+    """
+    mark = hashlib.sha256(os.fsencode(UNIT)).hexdigest()[:4]  # a Unix socket has a short path
+    root = Path(tempfile.gettempdir()) / f"sg-{mark}"
+    root.mkdir(exist_ok=True)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(root))
+
+
 _keep_files_in_memory()
+_keep_directories_to_ourselves()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
