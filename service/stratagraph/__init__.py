@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stratagraph.service.library.opening import Opening
 
-__path__[:] = extend_path(__path__, __name__)
+__path__[:] = extend_path([], __name__)  # those of another checkout may go first
 __all__ = ["open"]
 
 

@@ -33,6 +33,8 @@ def commands_in(page: Path) -> Iterator[list[str]]:
     for block in blocks(page.read_text(), "sh"):
         for line in block.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
+            if words[:1] in (["claude"], ["codex"]):
+                continue  # commands of coding agents, to which `stratagraph` is the name of a server
             names = [at for at, word in enumerate(words) if word in ("stratagraph", ".venv/bin/stratagraph")]
             if names and names[-1] + 1 < len(words):
                 yield words[names[-1] + 1 :]
