@@ -68,15 +68,20 @@ def main() -> None:
     _shorten_names(made, [one for one in documents.definitions if isinstance(one, OperationDefinitionNode)])
     (made / "documents.py").write_text(_document_module(documents, build_ast_schema(schema)))
     methods = _method_module((made / "client.py").read_text(), build_ast_schema(schema), documents)
-    (PACKAGE / "_async" / "operations.py").write_text(methods)
     for name in ("client", "transport", "exceptions"):
         (made / f"{name}.py").unlink(missing_ok=True)
     (made / "__init__.py").write_text(f'"""{MADE}: the types of inputs and answers."""\n')
     _open_enums(made / "enums.py")
-    shutil.rmtree(PACKAGE / "operations", ignore_errors=True)
-    shutil.move(made, PACKAGE / "operations")
-    _make_sync()
-    _format(PACKAGE / "operations", PACKAGE / "_async" / "operations.py", PACKAGE / "_sync")
+    _check_inputs(made / "base_model.py")
+    async_ = BUILD / "_async"
+    shutil.copytree(PACKAGE / "_async", async_, ignore=shutil.ignore_patterns("__pycache__"))
+    (async_ / "operations.py").write_text(methods)
+    _format(async_ / "operations.py")
+    _make_sync(async_, BUILD / "_sync")
+    _format(made, BUILD / "_sync")
+    _replace(PACKAGE / "_async" / "operations.py", async_ / "operations.py")
+    for folder in ("operations", "_sync"):
+        _replace_modules(PACKAGE / folder, BUILD / folder)
 
 
 # ── the schema and the documents without errors ─────────────────────────────────────────────────────────────────────
@@ -241,6 +246,15 @@ def _open_enums(path: Path) -> None:
     """Have enums keep values that a later version of the service has, and that this client does not know."""
     text = path.read_text().replace("(str, Enum)", "(OpenEnum)").replace("from enum import Enum\n", "")
     path.write_text(f'"""{MADE}."""\n\nfrom stratagraph_client.open_enums import OpenEnum\n{text}')
+
+
+def _check_inputs(path: Path) -> None:
+    """Have inputs raise the client's own error."""
+    line = "from pydantic import BaseModel as PydanticBaseModel\n"
+    text = path.read_text()
+    assert line in text, text
+    text = text.replace(line, "").replace("PydanticBaseModel", "CheckedModel")
+    path.write_text(f'"""{MADE}."""\n\nfrom stratagraph_client.inputs import CheckedModel\n{text}')
 
 
 # ── the documents ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -413,9 +427,8 @@ def _docstring(operation: OperationDefinitionNode, schema: GraphQLSchema) -> lis
 # ── the sync client ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _make_sync() -> None:
-    """Write `_sync`: the modules of `_async` without `async` and `await`."""
-    shutil.rmtree(PACKAGE / "_sync", ignore_errors=True)
+def _make_sync(async_: Path, sync: Path) -> None:
+    """Write the folder `sync`: the modules of the folder `async_` without `async` and `await`."""
     words = {
         "AsyncClient": "Client",
         "AsyncBaseTransport": "BaseTransport",
@@ -439,8 +452,8 @@ def _make_sync() -> None:
         "_async": "_sync",
     }
     rule = unasync.Rule("/_async/", "/_sync/", additional_replacements=words)
-    unasync.unasync_files([str(path) for path in sorted((PACKAGE / "_async").glob("*.py"))], [rule])
-    for path in (PACKAGE / "_sync").glob("*.py"):
+    unasync.unasync_files([str(path) for path in sorted(async_.glob("*.py"))], [rule])
+    for path in sync.glob("*.py"):
         text = re.sub(r"\bAwaitable\[(\w+(?:\[[\w ]+\])?)\]", r"\1", path.read_text())
         text = re.sub(
             r"^from collections\.abc import Awaitable, ", "from collections.abc import ", text, flags=re.MULTILINE
@@ -458,6 +471,26 @@ def _without_async_words(text: str) -> str:
     return text.replace("async with ", "with ").replace("async for ", "for ").replace("await ", "")
 
 
+# ── the package ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _replace_modules(folder: Path, made: Path) -> None:
+    """Make the modules of a folder those of `made`. The folder stays: programs that run write their caches into it."""
+    folder.mkdir(exist_ok=True)
+    modules = {path.name: path for path in made.glob("*.py")}
+    for name, path in modules.items():
+        _replace(folder / name, path)
+    for path in folder.glob("*.py"):
+        if path.name not in modules:
+            path.unlink()
+
+
+def _replace(path: Path, made: Path) -> None:
+    """Put a file in the place of another at once, if it differs."""
+    if not path.exists() or path.read_bytes() != made.read_bytes():
+        made.replace(path)
+
+
 def _format(*paths: Path) -> None:
     """Format what was written, and order its imports, by the ruff of the generator's environment."""
     ruff = Path(sys.executable).parent / "ruff"
@@ -470,6 +503,7 @@ def _format(*paths: Path) -> None:
             "--fix",
             "--select=I,F401,UP006,UP007,UP035,UP037,UP045",
             "--target-version=py311",
+            '--config=lint.isort.known-first-party=["stratagraph_client"]',
             *paths,
         ],
         check=True,

@@ -70,6 +70,36 @@ def test_what_is_remembered_is_recalled_corrected_explained_and_forgotten(memory
     assert gone.value.path == ["id"]
 
 
+def test_a_fact_replaces_others_where_it_is_told_to_or_its_predicate_has_one_value(memory: Memory) -> None:
+    bergen = memory.remember_fact("Tove", "lives_in", "Bergen")
+    oslo = memory.remember_fact("Tove", "lives_in", "Oslo")
+    assert (oslo.replaced, oslo.in_doubt) == ((), ())  # somebody may live in two places
+    paris = memory.remember_fact("Tove", "lives_in", "Paris", replaces=True)
+    assert set(paris.replaced) == {bergen.id, oslo.id}
+    rome = memory.remember_fact("Tove", "lives_in", "Rome")  # has one value from then on
+    assert rome.replaced == (paris.id,)
+    young = memory.remember_fact("Tove", "age", 40)
+    assert memory.remember_fact("Tove", "age", 41).replaced == (young.id,)
+
+
+def test_the_text_of_an_answer_is_that_of_its_memories_and_a_budget_cuts_it_from_the_end(memory: Memory) -> None:
+    with memory.thread() as thread:
+        for text in ("oiled", "red", "repaired"):
+            thread.say("user", f"The crane K3 is {text}")
+            memory.remember(f"The crane K3 has been {text}", about="crane K3", mentions=["Bo", "hook"])
+    for limit in (1, 3, 20):
+        for token_budget in (5, 40, 4_000):
+            found = memory.recall("crane K3", limit=limit, token_budget=token_budget)
+            lines = found.text.splitlines()
+            assert 0 < len(found.memories) <= limit
+            assert len(lines) <= len(found.memories)
+            assert (len(lines) == 0) if token_budget == 5 else lines
+            if token_budget == 4_000:
+                assert len(lines) == len(found.memories)
+            for line in lines:
+                assert any(one.text in line for one in found.memories), line
+
+
 def test_facts_replace_what_they_contradict_and_a_stale_correction_is_refused(memory: Memory) -> None:
     memory.operations.predicates()
     first = memory.remember_fact("Bo", "birth_year", 1990)

@@ -193,7 +193,8 @@ async def test_what_cannot_be_opened_is_said_in_the_errors_of_the_client(
     with pytest.raises(StratagraphError, match="cannot be used"):
         async with stratagraph.open(file):
             pass
-    with pytest.raises(StratagraphError, match="cannot be used"), stratagraph.open(file):
+    said = f"^The data directory {file} cannot be used: .* the path for `stratagraph.open`"
+    with pytest.raises(StratagraphError, match=said), stratagraph.open(file):
         pass
     with monkeypatch.context() as patch:
         patch.setenv("STRATAGRAPH_PROT", "1")

@@ -65,16 +65,33 @@ def test_generating_again_writes_what_is_committed(tmp_path: Path) -> None:
     kept = shutil.ignore_patterns(".venv", "typescript", "build", "__pycache__", ".mypy_cache")
     shutil.copytree(CLIENTS, tmp_path / "clients", ignore=kept)
     copy = tmp_path / "clients" / "python"
+    package = copy / "stratagraph_client"
+    untouched = {path: path.stat().st_ino for name in GENERATED for path in (package / name).glob("*.py")}
+    (package / "operations" / "former.py").write_text("")  # of an operation that is no more
+    (package / "_sync" / "memory.py").write_text("damaged")
+    cache = package / "operations" / "__pycache__" / "enums.pyc"  # of a program that runs meanwhile
+    cache.parent.mkdir()
+    cache.write_text("kept")
     done = subprocess.run(
         [str(GENERATOR), str(copy / "generate.py")], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert cache.read_text() == "kept"
+    assert {path for path in package.rglob("operations") if path.is_dir()} == {package / "operations"}
+    written = [path for path, number in untouched.items() if path.stat().st_ino != number]
+    assert written == [package / "_sync" / "memory.py"], "only what differs is written"
     for folder in GENERATED:
         before, after = PACKAGE / folder, copy / "stratagraph_client" / folder
         listed = [{one.name for one in side.glob("*.py")} for side in (before, after)]
         assert listed[0] == listed[1]
         _, changed, unread = filecmp.cmpfiles(before, after, sorted(listed[0]), shallow=False)
         assert (folder, changed, unread) == (folder, [], []), "run `make clients` and commit what it writes"
+
+
+def test_the_page_of_the_clients_names_every_document() -> None:
+    page = (CLIENTS / "README.md").read_text()
+    for path in (CLIENTS / "operations").glob("*.graphql"):
+        assert f"(operations/{path.name})" in page, path.name
 
 
 def test_both_clients_have_a_method_for_every_operation() -> None:
@@ -86,7 +103,7 @@ def test_both_clients_have_a_method_for_every_operation() -> None:
 
 
 def test_no_value_of_the_public_surface_is_untyped() -> None:
-    inner = SENDS | {"answers.py", "requests.py", "carried.py", "tool_calls.py"}
+    inner = SENDS | {"answers.py", "inputs.py", "requests.py", "carried.py", "tool_calls.py"}
     frameworks = PACKAGE / "frameworks"  # whose types have values of any form
     modules = [path for path in PACKAGE.rglob("*.py") if path.name not in inner and frameworks not in path.parents]
     assert {"memory.py", "thread.py", "operations.py", "errors.py"} <= {path.name for path in modules}

@@ -236,6 +236,16 @@ async def test_a_front_end_draws_what_the_service_answers(front_end: Path, clien
     compare(run("node", "plan.mjs", "release", cwd=front_end, STRATAGRAPH_URL=client.url), graph)
 
 
+async def test_the_example_brings_a_plan_to_draw(front_end: Path, client: Client) -> None:
+    commands = [line.split("#")[0].split(">")[0].split() for line in (PLAN / "README.md").read_text().splitlines()]
+    seed, plan = ([one for one in commands if one[:2] == ["node", name]] for name in ("seed.mjs", "plan.mjs"))
+    run(*seed[0], cwd=front_end, STRATAGRAPH_URL=client.url)
+    drawn = run(*plan[0], cwd=front_end, STRATAGRAPH_URL=client.url)
+    graph = (await client.data(GRAPH, id=plan[0][2]))["planGraph"]
+    assert len(graph["steps"]) == 6
+    compare(drawn, graph)
+
+
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[str]:
     """Run the example's server of pages, and yield its address."""

@@ -77,7 +77,10 @@ def connection_error(error: httpx.TransportError | httpx.DecodingError) -> Strat
             retryable=False,
         )
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        message = f"The service cannot be reached ({kind}: {error}); is it running, and is the url right?"
+        message = (
+            f"The service cannot be reached ({kind}: {error}); start one by `stratagraph serve`, check the url, or"
+            " open a store without a service by `stratagraph.open`."
+        )
     elif isinstance(error, httpx.TimeoutException):
         message = f"The service has not answered in time ({kind}); ask for less, or give more time by timeout_s."
     else:

@@ -45,7 +45,7 @@ class RecalledMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """An answer: its memories, best first, and `text`, the same as lines for a prompt.
+    """An answer: its memories, best first, and `text`, the same as lines for a prompt, as far as the budget has room.
 
     `retrieval_id` is for `report_outcome`. `nothing_known` says that no memory fits the question.
     """
@@ -176,7 +176,7 @@ def learned(result: LearnLessonResult) -> Remembered:
 
 
 def recalled(found: RecallResult) -> Recalled:
-    """Return the memories of a retrieval that fit best; those that only connect them are in its text."""
+    """Return the memories of a retrieval, and their text."""
     return Recalled(
         text=found.rendering or "",
         memories=tuple(

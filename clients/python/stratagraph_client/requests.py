@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from stratagraph_client.documents import Operation
+from stratagraph_client.inputs import unsendable
 from stratagraph_client.operations.base_model import UNSET
 from stratagraph_client.operations.documents import FRAGMENTS, OPERATIONS
 
@@ -45,14 +46,19 @@ def document_of(name: str) -> str:
 
 
 def variables_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return variables as JSON, without those that were not given."""
-    return {
-        name: value.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        if isinstance(value, BaseModel)
-        else to_jsonable_python(value)
-        for name, value in given.items()
-        if value is not UNSET
-    }
+    """Return variables as JSON, without those that were not given. Raises InvalidInput for what JSON cannot hold."""
+    made: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is not UNSET:
+            try:
+                made[name] = (
+                    value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+                    if isinstance(value, BaseModel)
+                    else to_jsonable_python(value)
+                )
+            except (ValueError, TypeError, RecursionError) as error:
+                raise unsendable(name, error) from None
+    return made
 
 
 def add_keys(variables: dict[str, Any], operation: Operation) -> None:

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
+FIRST_CONTACT_S = 3.0  # of attempts to connect, for a client that has never reached a service
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import type { DocumentTypeDecoration } from "@graphql-typed-document-node/core";
 
 import { KEYED_BATCHES, KEYED_INPUTS, READING_INPUTS } from "./generated/schema.js";
-import { isObject } from "./errors.js";
+import { InvalidInput, isObject } from "./errors.js";
 
 /** A GraphQL document as text, with the types of its answer and its variables, as graphql-codegen makes them. */
 export type TypedDocument<Result, Variables> = DocumentTypeDecoration<Result, Variables> & { toString(): string };
@@ -69,6 +69,44 @@ export function withSequence(operation: Operation, variables: Variables, sequenc
       ? { ...input, atLeastSequence: sequence }
       : input,
   );
+}
+
+/** Return the body of a request. Throws InvalidInput, with the place of it, for a value that JSON cannot hold. */
+export function bodyOf(operation: Operation, variables: Variables): string {
+  try {
+    return JSON.stringify({ query: operation.text, variables });
+  } catch (error) {
+    const path = unsendable(variables);
+    const reason = error instanceof Error ? error.message.split("\n", 1)[0] : "";
+    throw new InvalidInput(
+      `${path.join(".") || "variables"}: JSON cannot hold this value (${reason}); give texts, finite numbers, booleans, ` +
+        "null, and arrays and objects of them",
+      { code: "INVALID_INPUT", path, cause: error },
+    );
+  }
+}
+
+// The path of the innermost value that cannot be written; that of one within itself ends where it comes again.
+function unsendable(variables: unknown): string[] {
+  const path: string[] = [];
+  const around = new Set<unknown>();
+  for (let value = variables; typeof value === "object" && value !== null && !around.has(value); ) {
+    around.add(value);
+    const inner = Object.entries(value as Variables).find(([, one]) => !isSendable(one));
+    if (inner === undefined) break;
+    path.push(inner[0]);
+    value = inner[1];
+  }
+  return path;
+}
+
+function isSendable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function eachInput(

@@ -38,8 +38,9 @@ export interface RecalledMemory {
 }
 
 /**
- * An answer: its memories, best first, and `text`, the same as lines for a prompt. `retrievalId` is for `reportOutcome`.
- * `nothingKnown` says that no memory fits. RetrieveGraphDocument has the relations between them, and why each was found.
+ * An answer: its memories, best first, and `text`, the same as lines for a prompt, as far as the budget has room.
+ * `retrievalId` is for `reportOutcome`. `nothingKnown` says that no memory fits. RetrieveGraphDocument has the relations
+ * between them, and why each was found.
  */
 export interface Recalled {
   readonly text: string;

@@ -2,7 +2,7 @@
 
 import { Client, type ClientOptions, type FollowOptions } from "./client.js";
 import { newKey } from "./documents.js";
-import { NotFound } from "./errors.js";
+import { InvalidInput, isObject, NotFound } from "./errors.js";
 import {
   AmendDocument,
   ChangedDocument,
@@ -111,8 +111,9 @@ export class Memory extends Client {
   }
 
   /**
-   * Remember a text that is to last, a fact, which takes the place of what it contradicts, or any other memory. The same
-   * again strengthens it.
+   * Remember a text that is to last, a fact, or any other memory. The same again strengthens it. A fact stands beside
+   * others of its subject and predicate, of which several may hold. With `revisionPolicy: "REPLACE"` it takes the place of
+   * those that it contradicts, and so will later ones; for predicates with a single value, such as `age`, always.
    */
   async remember(what: string | FactInput | MemoryInput, options: RememberOptions = {}): Promise<Remembered> {
     const { about, mentions, signal, deadlineMs, traceparent, ...more } = options;
@@ -122,14 +123,18 @@ export class Memory extends Client {
     return rememberedOf(remember);
   }
 
-  /** Return the memories that fit a question or a task best, and their text for a prompt. */
+  /**
+   * Return the memories that fit a question or a task best, and their text for a prompt: a line for each, as far as
+   * `tokenBudget` has room, and none where it has not room for one.
+   */
   async recall(query: string, options: RecallOptions = {}): Promise<Recalled> {
     const { limit = 10, tokenBudget = 1_000, minStrength, asOf, validAt, signal, deadlineMs, traceparent } = options;
     const { types = [], scopes, excludeThreads = [] } = options;
     const input: RetrieveGraphInput = {
       taskDescriptor: query,
       rootLimit: limit,
-      nodeLimit: Math.max(limit, 25),
+      nodeLimit: limit,
+      maxHops: 0,
       memoryTypes: [...types],
       scopes: scopes === undefined ? null : [...scopes],
       excludeThreadIds: [...excludeThreads],
@@ -270,6 +275,12 @@ export class Memory extends Client {
 
 function memoryOf(what: string | FactInput | MemoryInput, about: string | undefined): MemoryInput {
   if (typeof what === "string") return { note: { text: what, ...(about === undefined ? {} : { about }) } };
+  if (!isObject(what)) {
+    throw new InvalidInput(`what: give a text, a fact or another memory, not ${what === null ? "null" : typeof what}`, {
+      code: "INVALID_INPUT",
+      path: ["what"],
+    });
+  }
   return isFact(what) ? { fact: what } : what;
 }
 

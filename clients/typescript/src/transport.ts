@@ -1,6 +1,6 @@
 // One operation over HTTP: credential, deadline, retries, errors.
 
-import type { Operation, Variables } from "./documents.js";
+import { bodyOf, type Operation, type Variables } from "./documents.js";
 import { errorAmong, errorIn, errorOf, isObject, StratagraphError } from "./errors.js";
 
 /** How one call is made. */
@@ -30,12 +30,15 @@ export interface TransportOptions {
 const DEADLINE_MS = 30_000;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
+/** Milliseconds of attempts to connect, for a client that has never reached a service. */
+const FIRST_CONTACT_MS = 3_000;
 /** Attempts without a word of the service on how long to wait: together they take 6 to 11 seconds. */
 export const ATTEMPTS = 7;
 
 export class Transport {
   readonly url: URL;
   readonly #options: TransportOptions;
+  #isReached = false;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -58,23 +61,27 @@ export class Transport {
   /** Send an operation, again where it may succeed later, and return its data. Throws StratagraphError. */
   async send(operation: Operation, variables: Variables, call: CallOptions): Promise<Record<string, unknown>> {
     const deadlineMs = call.deadlineMs ?? this.#options.deadlineMs ?? DEADLINE_MS;
-    const endsAt = Date.now() + deadlineMs;
+    const body = bodyOf(operation, variables);
+    const begunAt = Date.now();
+    const endsAt = begunAt + deadlineMs;
     for (let attempt = 0; ; ) {
       try {
-        return await this.#attempt(operation, variables, call, endsAt, deadlineMs);
+        return await this.#attempt(body, call, endsAt, deadlineMs);
       } catch (error) {
         if (!(error instanceof StratagraphError) || !mayRepeat(operation, error)) throw error;
+        this.#isReached ||= !isRefused(error);
+        // Where nothing was ever reached, there is no service, or `url` is wrong.
+        const patienceEndsAt = this.#isReached ? endsAt : Math.min(endsAt, begunAt + FIRST_CONTACT_MS);
         if (error.retryAfter === null) attempt += 1;
         const wait = pauseMs(attempt, error);
-        if (attempt === ATTEMPTS || Date.now() + wait > endsAt) throw error;
+        if (attempt === ATTEMPTS || Date.now() + wait > patienceEndsAt) throw error;
         await sleep(wait, call.signal);
       }
     }
   }
 
   async #attempt(
-    operation: Operation,
-    variables: Variables,
+    body: string,
     call: CallOptions,
     endsAt: number,
     deadlineMs: number,
@@ -100,9 +107,10 @@ export class Transport {
           accept: "application/graphql-response+json, application/json;q=0.9",
           ...headers,
         },
-        body: JSON.stringify({ query: operation.text, variables }),
+        body,
         signal: ending.signal,
       });
+      this.#isReached = true;
       return dataOf(response, await response.text(), this.url);
     } catch (error) {
       call.signal?.throwIfAborted();
@@ -160,10 +168,17 @@ export function unreachable(url: URL, cause: unknown): StratagraphError {
   const code = isObject(detail) && typeof detail["code"] === "string" ? ` (${detail["code"]})` : "";
   return errorOf(
     { code: "UNAVAILABLE", retryable: true },
-    `${url.origin} cannot be reached${code}: check that the service runs, that \`url\` is right, and, in a page, that ` +
+    `${url.origin} cannot be reached${code}: start a service by \`stratagraph serve\`, check \`url\`, and, in a page, that ` +
       "STRATAGRAPH_CORS_ORIGINS has its origin",
     cause,
   );
+}
+
+// No connection was made. What pages are told of a request that failed is nothing: there is no code.
+function isRefused(error: StratagraphError): boolean {
+  const cause = error.cause instanceof Error ? error.cause.cause : undefined;
+  const code = isObject(cause) ? cause["code"] : undefined;
+  return error.cause instanceof TypeError && (code === undefined || code === "ECONNREFUSED" || code === "ENOTFOUND");
 }
 
 function tooLate(deadlineMs: number): StratagraphError {

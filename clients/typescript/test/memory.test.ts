@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { NotFound, type Memory, type Thread } from "stratagraph-client";
+import { InvalidInput, NotFound, type Memory, type Thread } from "stratagraph-client";
 import { RecordDocument, ThreadDocument } from "stratagraph-client/operations";
 import { memoryOf, newScope, watched } from "./service.js";
 
@@ -40,6 +40,56 @@ test("a fact takes the place of what it contradicts, and the outcome of its use 
   assert.deepEqual(recalled.memories.map((one) => one.text), ["Alice works at Beta"]);
   const { penalizedIds } = await memory.reportOutcome(recalled, "FAILURE", [now.id]);
   assert.deepEqual(penalizedIds, [now.id]);
+});
+
+test("the text of an answer is that of its memories, and a budget cuts it from the end", async () => {
+  const scope = newScope();
+  const memory = memoryOf();
+  const thread = newScope();
+  for (const text of ["The crane K3 is oiled", "The crane K3 is red", "The crane K3 has a new hook", "Bo drives the crane K3"]) {
+    await memory.remember({ agentTurn: { role: "user", text, threadId: thread } }, { scope });
+    await memory.remember(text, { about: "crane K3", mentions: ["Bo", "hook"], scope });
+  }
+  for (const limit of [1, 3, 20]) {
+    for (const tokenBudget of [5, 40, 4_000]) {
+      const { text, memories } = await memory.recall("crane K3", { scopes: [scope], limit, tokenBudget });
+      const lines = text.split("\n").filter(Boolean);
+      assert.ok(memories.length <= limit && memories.length > 0);
+      assert.ok(lines.length <= memories.length);
+      if (tokenBudget === 4_000) assert.equal(lines.length, memories.length);
+      if (tokenBudget === 5) assert.equal(text, "");
+      for (const line of lines) assert.ok(memories.some((one) => line.includes(one.text)), `${line} is no memory's`);
+    }
+  }
+});
+
+test("what cannot be sent is refused at once, by its name", async () => {
+  const { sent, fetch } = watched();
+  const memory = memoryOf({ fetch });
+  const circular: Record<string, unknown> = { fine: 1 };
+  circular["again"] = circular;
+  const fact = { subject: "Tove", predicate: "has" };
+  const places: [object: unknown, place: string][] = [
+    [1n, "input.memory.fact.object"],
+    [{ fine: [0, 1n] }, "input.memory.fact.object.fine.1"],
+    [circular, "input.memory.fact.object.again"],
+  ];
+  for (const [object, place] of places) {
+    await assert.rejects(memory.remember({ ...fact, object }), (error) => {
+      assert.ok(error instanceof InvalidInput);
+      assert.equal(error.path?.join("."), place);
+      assert.match(error.message, /JSON cannot hold/);
+      return true;
+    });
+  }
+  for (const what of [5, null, undefined, ["a"], true]) {
+    await assert.rejects(memory.remember(what as never), (error) => {
+      assert.ok(error instanceof InvalidInput);
+      assert.deepEqual(error.path, ["what"]);
+      return true;
+    });
+  }
+  assert.equal(sent.length, 0);
 });
 
 test("a memory is explained, corrected and forgotten, each with its reason", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 
 import { InvalidInput, NotFound, RateLimited, StratagraphError, Unavailable, VersionConflict } from "stratagraph-client";
@@ -205,9 +206,23 @@ test("a service that is away is waited for", async () => {
   const refused = memoryOf({ url }).run(RetireLessonsDocument, { input: {} }); // which is not sent again
   await assert.rejects(refused, (error) => {
     assert.ok(error instanceof StratagraphError);
-    assert.match(error.message, /cannot be reached \(ECONN\w+\): check/);
+    assert.match(error.message, /cannot be reached \(ECONN\w+\): start a service/);
     return true;
   });
+});
+
+test("a service that was never there is waited for shortly, and the error says how to start one", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const begun = Date.now();
+  await assert.rejects(memoryOf({ url: `http://127.0.0.1:${port}` }).remember("x"), (error) => {
+    assert.ok(error instanceof Unavailable);
+    assert.match(error.message, /ECONNREFUSED.*stratagraph serve/);
+    return true;
+  });
+  assert.ok(Date.now() - begun < 4_000);
 });
 
 test("an address that is no service is said to be one", async () => {

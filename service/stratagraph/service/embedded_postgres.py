@@ -95,8 +95,8 @@ class EmbeddedPostgres:
             self.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Misconfigured(
-                f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be created: {error.strerror}. Choose a directory"
-                " that you may write."
+                f"The directory {self.directory} cannot be created: {error.strerror}. Name a data directory that you"
+                " may write, by STRATAGRAPH_DATA_DIR or as the path for `stratagraph.open`."
             ) from error
         with (
             (self.directory / "postgres.lock").open("a") as lock,

@@ -56,7 +56,8 @@ def hold(data_dir: Path, *, patience_s: float = LEFT_WORKERS_S) -> Iterator[Held
         lock = (data_dir / "service.lock").open("a")
     except OSError as error:
         raise Misconfigured(
-            f"STRATAGRAPH_DATA_DIR: {data_dir} cannot be used: {error.strerror}. Choose a directory that you may write."
+            f"The data directory {data_dir} cannot be used: {error.strerror}. Name one that you may write, by"
+            " STRATAGRAPH_DATA_DIR or as the path for `stratagraph.open`."
         ) from error
     path = data_dir / "service.json"
     with lock:

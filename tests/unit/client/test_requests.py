@@ -156,6 +156,21 @@ def test_async_and_sync_do_the_same_at_the_same_moments() -> None:
     assert scripts[0].seen == scripts[1].seen
 
 
+@given(st.lists(STEPS, max_size=8), st.booleans())
+def test_a_service_that_was_never_there_is_waited_for_shortly_and_one_that_is_lost_until_the_deadline(
+    steps: list[str], is_async: bool
+) -> None:
+    script = Script([*steps, *["refused"] * 99])
+    failed = outcome_of(script, "Predicates", is_async=is_async)
+    assert isinstance(failed, Unavailable)
+    if all(step == "refused" for step in steps):
+        assert script.now <= 3.0 + 2 * LATENCY_S
+        assert len(script.seen) > 3  # it is tried more than once
+        assert "stratagraph serve" in str(failed)
+    else:
+        assert script.now > TIMEOUT_S - 20.0  # the longest pause, for which there is no time
+
+
 def test_what_is_wrong_is_sent_once() -> None:
     script = Script(["wrong"])
     failed = outcome_of(script, "Retract", is_async=False)

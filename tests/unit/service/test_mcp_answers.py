@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
 import tomllib
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from fix_examples import examples
+from graphql import build_schema
 from hostile_texts import HOSTILE_TEXT
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stratagraph.graphql
+import stratagraph.memory
+import stratagraph.store
+from stratagraph.graphql.schema import sdl
 from stratagraph.service.mcp.client_configs import CLIENTS, Server, configuration
+from stratagraph.service.mcp.definitions import BY_NAME
 from stratagraph.service.mcp.mermaid import flowchart
 from stratagraph.service.mcp.refusals import refused
 from stratagraph.service.mcp.texts import Budget
@@ -102,6 +111,39 @@ def test_an_error_of_the_api_is_told_in_the_words_of_the_tools(
 ) -> None:
     fields = {"code": code, "path": path, "retryable": False, "retryAfter": 7.2}
     assert refused(error_of(fields, message)).message.startswith(said)
+
+
+def advising() -> Iterator[str]:
+    """Yield the text of each error that the rooms make, as far as it is written down."""
+    for room in (stratagraph.store, stratagraph.memory, stratagraph.graphql):
+        for folder in room.__path__:
+            for path in Path(folder).rglob("*.py"):
+                for node in ast.walk(ast.parse(path.read_text())) if "`" in path.read_text() else ():
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                        texts = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+                        yield "".join(text for text in texts if isinstance(text, str))
+
+
+def test_no_refusal_advises_an_operation_that_is_no_tool() -> None:
+    schema = build_schema(sdl())
+    roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
+    operations = {name for root in roots if root is not None for name in root.fields} - set(BY_NAME)
+    advised = [text for text in advising() if operations & set(re.findall(r"`(\w+)`", text))]
+    assert len(advised) > 3, "the search finds nothing"
+    for text in advised:
+        for code in ("INVALID_INPUT", "NOT_FOUND", "IDEMPOTENCY_MISMATCH", "LIMIT_EXCEEDED", "VERSION_CONFLICT"):
+            told = refused(error_of({"code": code}, text)).message
+            assert not operations & set(re.findall(r"`(\w+)`", told)), f"{text}\n{told}"
+            assert len(told) > 20
+
+
+def test_an_outcome_that_was_reported_otherwise_is_told_without_operations() -> None:
+    message = "retrievalId: the outcome of 1 was reported as success, with other details; it is reported once."
+    advice = " Use `reinforce` or `penalize` to correct single records."
+    told = refused(error_of({"code": "IDEMPOTENCY_MISMATCH", "path": ["retrievalId"]}, message + advice))
+    assert told.message == message.replace("retrievalId", "retrieval_id") + (
+        " Leave it as it is; call correct or forget for a memory that is wrong."
+    )
 
 
 async def test_a_service_that_is_not_there_is_told_as_such() -> None:

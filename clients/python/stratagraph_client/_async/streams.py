@@ -13,6 +13,7 @@ import httpx
 from stratagraph_client.answers import AnswerBody, answer_data, connection_error, refuse_stream
 from stratagraph_client.errors import StratagraphError, Unavailable
 from stratagraph_client.events import Event, EventParser
+from stratagraph_client.inputs import content_of
 from stratagraph_client.timing import Timing
 
 # Seconds without a sign of life after which a connection counts as lost; the service sends one every 10 seconds.
@@ -42,7 +43,7 @@ class AsyncStream:
         self._http = http
         self._endpoint = endpoint
         self._headers = dict(headers)
-        self._content = json.dumps(body).encode()
+        self._content = content_of(body)
         self._timing = timing
         self._timeout_s = timeout_s
         self._present = present

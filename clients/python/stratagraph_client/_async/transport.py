@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -13,6 +12,7 @@ from stratagraph_client._async.streams import AsyncStream
 from stratagraph_client.answers import AnswerBody, connection_error, data_of
 from stratagraph_client.carried import Carried, sequences_in
 from stratagraph_client.errors import AnswerLost, InvalidInput, RateLimited, StratagraphError
+from stratagraph_client.inputs import content_of
 from stratagraph_client.operations.documents import OPERATIONS
 from stratagraph_client.requests import (
     add_keys,
@@ -23,7 +23,7 @@ from stratagraph_client.requests import (
     trace_of,
     variables_of,
 )
-from stratagraph_client.timing import Home, Timing
+from stratagraph_client.timing import FIRST_CONTACT_S, Home, Timing
 
 
 class AsyncTransport:
@@ -52,6 +52,7 @@ class AsyncTransport:
         self._headers = {"content-type": "application/json", "accept": "application/json", **(headers or {})}
         self._trace = trace
         self._home = Home()
+        self._is_reached = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -107,19 +108,23 @@ class AsyncTransport:
     async def _carry_out(
         self, body: Mapping[str, object], is_write: bool, is_repeatable: bool, timeout_s: float | None
     ) -> dict[str, Any]:
-        """Send a request until it is answered, or until its deadline."""
+        """Send a request until it is answered, or until its deadline, or soon where no service was ever reached."""
         self._home.async_check()
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        content = content_of(body)
         begun = self.carried.begin() if is_write else 0
-        ends_at = self.timing.clock() + (self.timeout_s if timeout_s is None else timeout_s)
+        begun_at = self.timing.clock()
+        ends_at = begun_at + (self.timeout_s if timeout_s is None else timeout_s)
         attempt = 0
         while True:
             try:
                 data = await self._send(content, ends_at)
+                self._is_reached = True
                 break
             except StratagraphError as error:
                 failed = error
-            is_untouched = isinstance(failed, RateLimited) or isinstance(failed.__cause__, httpx.ConnectError)
+            is_refused = isinstance(failed.__cause__, httpx.ConnectError)
+            self._is_reached = self._is_reached or not is_refused
+            is_untouched = isinstance(failed, RateLimited) or is_refused
             if not is_repeatable and failed.retryable and not is_untouched:
                 raise AnswerLost(
                     f"{failed.message} The operation may have been carried out, and has no idempotency key: read what"
@@ -127,7 +132,9 @@ class AsyncTransport:
                     code=failed.code,
                 ) from failed
             wait_s = max(failed.retry_after or 0.0, self.timing.pause_s(attempt))
-            if not failed.retryable or self.timing.clock() + wait_s >= ends_at:
+            # Where nothing was ever reached, there is no service, or the url is wrong.
+            patience_ends_at = ends_at if self._is_reached else min(ends_at, begun_at + FIRST_CONTACT_S)
+            if not failed.retryable or self.timing.clock() + wait_s >= patience_ends_at:
                 raise failed
             attempt += 1
             await self.timing.async_sleep(wait_s)

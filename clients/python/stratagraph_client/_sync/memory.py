@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from stratagraph_client._sync.operations import Operations
 from stratagraph_client._sync.thread import Thread
 from stratagraph_client.errors import NotFound
+from stratagraph_client.inputs import listed
 from stratagraph_client.memories import (
     Explanation,
     Lessons,
@@ -29,7 +30,14 @@ from stratagraph_client.memories import (
     remembered,
 )
 from stratagraph_client.operations.base_model import UNSET
-from stratagraph_client.operations.enums import CitationStyle, MemoryType, Outcome, RecordOrder, Sensitivity
+from stratagraph_client.operations.enums import (
+    CitationStyle,
+    MemoryType,
+    Outcome,
+    RecordOrder,
+    RevisionPolicy,
+    Sensitivity,
+)
 from stratagraph_client.operations.fragments import ChangeFields, RecordFields
 from stratagraph_client.operations.input_types import (
     AmendInput,
@@ -145,15 +153,24 @@ class Memory:
         predicate: str,
         value: JsonValue,
         *,
+        replaces: bool = False,
         mentions: Sequence[str] = (),
         tags: Sequence[str] = (),
         scope: str | None = None,
         sensitivity: Sensitivity | None = None,
         idempotency_key: str | None = None,
     ) -> Remembered:
-        """Remember a fact, which takes the place of what it contradicts."""
-        fact = MemoryInput(fact=FactInput(subject=subject, predicate=predicate, object_=value))
-        return self._remember(fact, mentions, tags, scope, sensitivity, idempotency_key)
+        """Remember a fact beside others of its subject and predicate, of which several may hold: `likes`, `works_at`.
+
+        With `replaces` it takes the place of those that it contradicts, and from then on the subject has one value of
+        the predicate at a time: a further fact replaces this one. So it is from the first for predicates that have a
+        single value, such as `age`; `operations.predicates` lists them, `operations.set_predicate` adds one.
+        """
+        fact = FactInput(subject=subject, predicate=predicate, object_=value)
+        if replaces:
+            fact.revisionPolicy = RevisionPolicy.REPLACE
+        memory = MemoryInput(fact=fact)
+        return self._remember(memory, mentions, tags, scope, sensitivity, idempotency_key)
 
     def _remember(
         self,
@@ -168,8 +185,10 @@ class Memory:
             RememberInput(
                 source=self.source,
                 memory=memory,
-                context=ContextInput(mentions=[MentionInput(name=name) for name in mentions]) if mentions else None,
-                tags=list(tags) or None,
+                context=ContextInput(mentions=[MentionInput(name=name) for name in listed(mentions)])
+                if mentions
+                else None,
+                tags=listed(tags) or None,
                 scope=scope,
                 sensitivity=sensitivity,
                 idempotencyKey=idempotency_key,
@@ -192,6 +211,7 @@ class Memory:
     ) -> Recalled:
         """Return the memories that fit a question or a task best, at most `limit`, and their text for a prompt.
 
+        The text has a line for each memory, as far as `token_budget` has room, and none where it has not room for one.
         What this client wrote before is among what is searched. `as_of` asks what was known then, `valid_at` what held
         then. `exclude_threads` leaves the turns of conversations out. `operations.retrieve_graph` has the relations
         between memories, and why each was found.
@@ -200,13 +220,14 @@ class Memory:
             RetrieveGraphInput(
                 taskDescriptor=query,
                 rootLimit=limit,
-                nodeLimit=max(limit, 25),
-                memoryTypes=list(types) or None,
-                scopes=list(scopes) if scopes is not None else None,
+                nodeLimit=limit,
+                maxHops=0,
+                memoryTypes=listed(types) or None,
+                scopes=listed(scopes) if scopes is not None else None,
                 minStrength=min_strength,
                 tokenBudget=token_budget,
                 citationStyle=CitationStyle.NUMBER,
-                excludeThreadIds=list(exclude_threads) or None,
+                excludeThreadIds=listed(exclude_threads) or None,
                 asOf=as_of,
                 validAt=valid_at,
             )
@@ -242,7 +263,7 @@ class Memory:
         revised = self.operations.amend(
             AmendInput(
                 recordId=record_id,
-                changes={"object": correction} if isinstance(correction, str) else dict(correction),
+                changes=_changes(correction),
                 evidence=[{"kind": "human", "ref": self.source}],
                 rationale=reason,
                 expectedVersion=expected_version,
@@ -266,7 +287,7 @@ class Memory:
         """Say how a task ended for which memories were recalled; those that were used are strengthened or weakened."""
         retrieval_id = recalled if isinstance(recalled, str) else recalled.retrieval_id
         self.operations.report_outcome(
-            ReportOutcomeInput(retrievalId=retrieval_id, outcome=outcome, usedRecordIds=list(used_ids))
+            ReportOutcomeInput(retrievalId=retrieval_id, outcome=outcome, usedRecordIds=listed(used_ids))
         )
 
     def lessons(self, task: str | None = None, *, limit: int = 10) -> Lessons:
@@ -276,7 +297,7 @@ class Memory:
 
     def credit(self, lessons: Lessons, *, helpful_ids: Sequence[str] | None = None) -> None:
         """Say that lessons helped: all of them, or those with `helpful_ids`. They come first the next time."""
-        ids = list(helpful_ids) if helpful_ids is not None else None
+        ids = listed(helpful_ids) if helpful_ids is not None else None
         self.operations.credit_lessons(CreditLessonsInput(playbookId=lessons.playbook_id, lessonIds=ids))
 
     def learn_lesson(
@@ -360,3 +381,10 @@ class Memory:
             thread.end(error)
             raise
         thread.end(None)
+
+
+def _changes(correction: str | Mapping[str, JsonValue]) -> JsonValue:
+    """Return a correction as changes of a payload; the service refuses what is neither text nor mapping."""
+    if isinstance(correction, str):
+        return {"object": correction}
+    return dict(correction) if isinstance(correction, Mapping) else correction
