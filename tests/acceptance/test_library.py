@@ -241,7 +241,7 @@ async def test_a_program_joins_a_service_and_a_command_joins_a_program(
             status, out, err = await run_command("ask", "Bob", env=dict(os.environ))
             assert (status, "likes tea" in out) == (0, True), err
             with running(data_dir=str(data)) as another:  # gets the store from us
-                async with AsyncMemory(another.url) as over_http:
-                    assert "likes tea" in await recalled(over_http, "Bob")
+                async with AsyncMemory(another.url) as through_it:
+                    assert "likes tea" in await recalled(through_it, "Bob")
                 assert "likes tea" in await recalled(memory, "Bob")
     assert not runs_postgres(data)
