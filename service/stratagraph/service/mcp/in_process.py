@@ -32,9 +32,8 @@ class SameApplication(httpx.AsyncBaseTransport):
         self._held: AsyncExitStack = request.scope["state"]["held"]
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await (
-            self._held.aclose()
-        )  # the slot of the body: it has been parsed, and a request that waits for one holds none
+        # The body has been parsed, so its slot is free: who waits for a slot must not hold one.
+        await self._held.aclose()
         own = {name: value for name, value in request.headers.items() if name in ("content-type", "content-length")}
         request.headers = httpx.Headers({**own, "accept": "application/json", **self._headers})
         return await self._api.handle_async_request(request)
