@@ -29,6 +29,7 @@ import psycopg
 
 from stratagraph.service.forks import not_for_forks
 from stratagraph.service.local_socket import PATH_MAX
+from stratagraph.service.private_files import open_private
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
 START_TIMEOUT_S = 120  # a recovery after a crash may have much of the log to replay
@@ -94,14 +95,14 @@ class EmbeddedPostgres:
         where the directory cannot be used, and StoreUnavailable where the server does not start within 120 s.
         """
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise Misconfigured(
                 f"The directory {self.directory} cannot be created: {error.strerror}. Name a data directory that you"
                 " may write, by STRATAGRAPH_DATA_DIR or as the path for `stratagraph.open`."
             ) from error
         with (
-            (self.directory / "postgres.lock").open("a") as lock,
+            open_private(self.directory / "postgres.lock", "a") as lock,
             not_for_forks(lock.fileno()),
             self._start_lock() as start,
         ):
@@ -224,7 +225,7 @@ class EmbeddedPostgres:
                     " name another directory with STRATAGRAPH_DATA_DIR."
                 )
             self._initialise()
-        self._in_use.touch()
+        self._in_use.touch(mode=0o600)
         ends_at = time.monotonic() + STOP_TIMEOUT_S
         while True:
             if not self.is_running():

@@ -16,6 +16,7 @@ import psutil
 
 from stratagraph.service.local_socket import NAME as LOCAL_SOCKET
 from stratagraph.service.local_socket import ask_to_hand_over
+from stratagraph.service.private_files import open_private
 from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import Misconfigured
 
@@ -61,8 +62,8 @@ def hold(data_dir: Path, *, waits: bool = True) -> Iterator[Held]:
     and so is a program, which is asked to hand over; nobody else takes the lock meanwhile.
     """
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
-        lock = (data_dir / "service.lock").open("a")
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = open_private(data_dir / "service.lock", "a")
     except OSError as error:
         raise Misconfigured(
             f"The data directory {data_dir} cannot be used: {error.strerror}. Name one that you may write, by"
@@ -95,7 +96,7 @@ def _locked(lock: IO[str], data_dir: Path, patience_s: float) -> bool:
     """
     deadline = time.monotonic() + patience_s
     asked: int | None = None
-    with (data_dir / "service-next.lock").open("a") as line:
+    with open_private(data_dir / "service-next.lock", "a") as line:
         is_next = False
         try:
             while True:

@@ -19,6 +19,7 @@ from typing import IO
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.service.forks import not_for_forks
+from stratagraph.service.private_files import open_private
 from stratagraph.store.event_log import get_logger
 from stratagraph.store.model.errors import Misconfigured
 
@@ -123,7 +124,7 @@ class PostgresSupervisor:
         """Return whether it is this process that starts the server; take the lock if no process has it."""
         if self._lock is None:
             try:
-                file = (self._server.directory / LOCK_FILE).open("a+")
+                file = open_private(self._server.directory / LOCK_FILE, "a+")
             except OSError:  # no file descriptor is left; another process may have one
                 return False
             try:

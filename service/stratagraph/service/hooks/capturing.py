@@ -14,6 +14,7 @@ from rich.text import Text
 
 from stratagraph.service.cli.output import people, with_runtime
 from stratagraph.service.cli.watch import project_of
+from stratagraph.service.private_files import open_private
 from stratagraph.store.model.trust import SINGLE_USER
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def capture(path: Path, data_dir: Path | None) -> None:
     signal.alarm(LONGEST_S)
     with contextlib.ExitStack() as stack:
         if data_dir is not None:
-            fcntl.flock(stack.enter_context((data_dir / LOCK).open("w")), fcntl.LOCK_EX)
+            fcntl.flock(stack.enter_context(open_private(data_dir / LOCK, "w")), fcntl.LOCK_EX)
         with_runtime(lambda runtime: _imported(runtime, path), makes_store=False)
 
 

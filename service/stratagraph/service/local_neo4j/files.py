@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from stratagraph.service.local_neo4j.java import THREE_WAYS, Java
+from stratagraph.service.private_files import open_private
 from stratagraph.store.model.errors import Misconfigured
 
 BROWSER_VERSION: Final = "5.24.0"  # as in deploy/neo4j/pom.xml; the newest that Maven Central resolves
@@ -60,8 +61,8 @@ def locked(lock_file: Path, while_waiting: str, on_step: Callable[[str], None]) 
     The text `while_waiting`, if not empty, is passed to `on_step` before a wait. The kernel releases the lock when the
     process ends.
     """
-    lock_file.parent.mkdir(parents=True, exist_ok=True)
-    with lock_file.open("wb") as file:
+    lock_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open_private(lock_file, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

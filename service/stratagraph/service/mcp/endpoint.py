@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
@@ -20,6 +20,8 @@ from starlette.types import Message, Receive, Scope, Send
 from stratagraph.graphql.authentication import Authentication, Credential
 from stratagraph.graphql.failure import retry_headers, status_of
 from stratagraph.graphql.limits.admission import Admission
+from stratagraph.graphql.limits.costs import body_cost
+from stratagraph.graphql.limits.refusals import LARGE_BODY_BYTES, is_large
 from stratagraph.graphql.web.get_requests import refuse_other_pages
 from stratagraph.service.mcp.protected_resource import WELL_KNOWN, ProtectedResource
 from stratagraph.store.model.enums import Access
@@ -98,15 +100,42 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
+        async with AsyncExitStack() as held:
+            try:
+                body = await self._admitted(request, held)
+            except StratagraphError as error:
+                await self._refusal(error, request)(scope, receive, send)
+            except ClientDisconnect:
+                await Response(status_code=400)(scope, receive, send)  # which is not read
+            else:
+                scope["state"]["held"] = held  # what is asked of the API takes a slot of its own
+                await self._answer(scope, _with_body(body, receive), send)
+
+    async def _admitted(self, request: Request, held: AsyncExitStack) -> bytes:
+        """Return the body, which is paid for; `held` gets its slot. Nothing of it is parsed before."""
+        await self._admission.enter(request)
+        credential = await self._credential_of(request)
+        await self._pay(credential.party, POINTS)
+        length = request.headers.get("content-length", "0")
+        _check_length(int(length) if length.isdecimal() else MAX_BODY_BYTES + 1)
+        if is_large(request):
+            await held.enter_async_context(self._admission.transfer(credential.party))
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            _check_length(len(body))
+        if len(body) > LARGE_BODY_BYTES:
+            await self._pay(credential.party, body_cost(bytes(body)))
+        request.scope["state"]["writes"] = credential.trust.access >= Access.WRITE
+        return bytes(body)
+
+    async def _pay(self, party: str, points: float) -> None:
         try:
-            await self._admission.enter(request)
-            credential = await self._credential_of(request)
-            await self._admission.pay(credential.party, POINTS)
-            _check_length(request)
-        except StratagraphError as error:
-            await self._refusal(error, request)(scope, receive, send)
-            return
-        scope["state"]["writes"] = credential.trust.access >= Access.WRITE
+            await self._admission.pay(party, points)
+        except RateLimited as error:
+            raise await self._admission.gate.delayed(error) from None
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._asked.set()
         assert self._manager is not None  # the server enters `running` before it accepts connections
         manager = await asyncio.shield(self._manager)
@@ -144,10 +173,19 @@ def _is_own(origin: str, request: Request) -> bool:
     return origin.partition("://")[2] == request.headers.get("host")
 
 
-def _check_length(request: Request) -> None:
-    """Refuse a body that is too large before it is read; the SDK counts one that does not announce its length."""
-    length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
+def _with_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` whose first message is the body that was read of `receive`."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return received
+
+
+def _check_length(length: int) -> None:
+    """Refuse a body that is too large, by the length that it announces or that has been read."""
+    if length > MAX_BODY_BYTES:
         raise LimitExceeded(f"The request body is over {MAX_BODY_BYTES:,} bytes; give shorter texts.")
 
 

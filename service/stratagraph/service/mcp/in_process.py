@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 
 import httpx
 from starlette.requests import Request
@@ -28,8 +29,11 @@ class SameApplication(httpx.AsyncBaseTransport):
             client=(client.host, client.port) if client is not None else ("", 0),
         )
         self._headers = _headers(request)
+        self._held: AsyncExitStack = request.scope["state"]["held"]
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        # The body has been parsed, so its slot is free: who waits for a slot must not hold one.
+        await self._held.aclose()
         own = {name: value for name, value in request.headers.items() if name in ("content-type", "content-length")}
         request.headers = httpx.Headers({**own, "accept": "application/json", **self._headers})
         return await self._api.handle_async_request(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stratagraph.store.model.shown_text import shown_text
 from stratagraph_client.operations.enums import PlanLinkKind
 from stratagraph_client.operations.plan_graph import PlanGraphResult
 
@@ -23,5 +24,5 @@ def flowchart(plan: PlanGraphResult) -> str:
 
 def _label(text: str) -> str:
     """Return a text that mermaid shows as it is and reads as nothing else."""
-    shown = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    shown = " ".join("".join(one if one.isprintable() else " " for one in shown_text(text)).split())
     return (shown[:MAX_LABEL] or "step").translate(_ENTITIES)

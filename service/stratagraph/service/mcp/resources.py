@@ -14,8 +14,9 @@ from pydantic import BaseModel
 
 from stratagraph.service.mcp.mermaid import flowchart
 from stratagraph.service.mcp.refusals import Refused, refused
-from stratagraph.service.mcp.texts import cut, moment
+from stratagraph.service.mcp.texts import HIDDEN, cut, moment
 from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.shown_text import as_json_escapes, shown_text
 from stratagraph_client import AsyncMemory, StratagraphError
 from stratagraph_client.errors import NotFound
 from stratagraph_client.operations.enums import MemoryType
@@ -61,7 +62,7 @@ async def read(memory: AsyncMemory, uri: str) -> list[TextResourceContents]:
         written = orjson.dumps({**left, "left_out": f"{len(written):,} characters are too many; ask the API"}).decode()
     return [
         TextResourceContents(uri=uri, mime_type=media_type, text=cut(text, MAX_TEXT)),
-        TextResourceContents(uri=uri, mime_type=_JSON, text=written),
+        TextResourceContents(uri=uri, mime_type=_JSON, text=as_json_escapes(written)),
     ]
 
 
@@ -73,11 +74,9 @@ async def _record(memory: AsyncMemory, id_: str) -> _Read:
     lines = [
         f"# {_line(record.name or record.type_.value.lower())}",
         "",
-        record.text or "(its content is not shown to this credential)",
-        "",
         f"- type: {record.type_.value.lower()}, state: {record.state.value.lower()}, version {record.version}",
         f"- confidence {record.confidence:.2f}, stored {moment(record.createdAt)}",
-        *(f"- source: {one.kind.lower()} {_line(one.ref)}" for one in sources[:MOST_RELATIONS]),
+        *(f"- source: {_line(one.kind.lower())} {_line(one.ref)}" for one in sources[:MOST_RELATIONS]),
     ]
     for one in (record.relations or [])[:MOST_RELATIONS]:
         is_outgoing = one.sourceId == record.id
@@ -87,6 +86,7 @@ async def _record(memory: AsyncMemory, id_: str) -> _Read:
             lines.append(
                 f"- {predicate}: {_line(other.name or other.type_.value.lower())} ({_uri('record', other.id)})"
             )
+    lines += ["", f"{HIDDEN}, so it is not shown."] if record.redacted else ["", *_quoted(record.text or "")]
     return _MARKDOWN, "\n".join(lines), _data(record, without=set())
 
 
@@ -96,11 +96,12 @@ async def _episode(memory: AsyncMemory, id_: str) -> _Read:
         raise _unknown("episode", id_)
     payload = record.payload if isinstance(record.payload, dict) else {}
     events = payload.get("timeline")
-    lines = [f"# {_line(record.name or 'Episode')}", "", record.text or "", ""]
+    lines = [f"# {_line(record.name or 'Episode')}", "", *_quoted(record.text or ""), ""]
     for event in (events if isinstance(events, list) else [])[:MOST_EVENTS]:
         if isinstance(event, dict):
             said = event.get("summary") or event.get("event_kind") or ""
-            lines.append(f"- {event.get('t', '')} {event.get('event_kind', '')}: {_line(str(said))}")
+            head = _line(f"{event.get('t', '')} {event.get('event_kind', '')}")
+            lines.append(f"- {head}: {_line(str(said))}")
     return _MARKDOWN, "\n".join(lines), _data(record, without={"relations"})
 
 
@@ -110,7 +111,7 @@ async def _thread(memory: AsyncMemory, name: str) -> _Read:
         raise _unknown("thread", name)
     lines = [f"# Thread {_line(name)}", ""]
     if thread.working is not None:
-        lines += [thread.working.text or "", ""]
+        lines += [*_quoted(thread.working.text or ""), ""]
     lines += [f"- {_when(one)} {_line(one.text or one.name or '')}" for one in reversed(thread.turns.nodes)]
     lines += [f"- episode: {_line(one.name or '')} ({_uri('episode', one.id)})" for one in thread.episodes.nodes]
     return _MARKDOWN, "\n".join(lines), _data(thread, without=set())
@@ -142,7 +143,12 @@ def _when(record: RecordFields) -> str:
 
 def _line(text: str) -> str:
     """Return a text as part of a line, shortened."""
-    return cut(" ".join(text.split()), 400)
+    return cut(" ".join(shown_text(text).split()), 400)
+
+
+def _quoted(text: str) -> list[str]:
+    """Return the lines of a text, each marked as quoted, so that none looks like one of the lines around them."""
+    return [f"> {line}" for line in shown_text(text).splitlines()]
 
 
 def _uri(kind: str, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 CHARACTERS = 4  # of a token, about
+HIDDEN = "The content of this memory is above the ceiling of this credential"
 OF_A_MEMORY = 24  # tokens of a memory's id and its other fields, about
 
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from stratagraph.service.mcp.arguments import checked
 from stratagraph.service.mcp.definitions import BY_NAME
 from stratagraph.service.mcp.refusals import Refused, refused
-from stratagraph.service.mcp.texts import Budget, cut, moment
+from stratagraph.service.mcp.texts import HIDDEN, Budget, cut, moment
 from stratagraph.store.model.payloads.semantic import NOTE
 from stratagraph_client import AsyncMemory, Outcome, StratagraphError
 from stratagraph_client.errors import NotFound, VersionConflict
@@ -155,7 +155,11 @@ async def _explain(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) ->
         "id": record.id,
         "type": record.type_.value.lower(),
         "state": record.state.value.lower(),
-        "text": cut(record.text or record.name or "", SHOWN_TEXT),
+        **(
+            {"hint": f"{HIDDEN}, so it is not shown."}
+            if record.redacted
+            else {"text": cut(record.text or record.name or "", SHOWN_TEXT)}
+        ),
         "confidence": round(record.confidence, 3),
         "stored_at": moment(record.createdAt),
         "sources": [
@@ -188,6 +192,8 @@ async def _correct(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) ->
     if record is None:
         raise _unknown(given["id"])
     payload = record.payload
+    if record.redacted:
+        raise Refused(f"{HIDDEN}, which cannot correct it. Tell the user.", argument="id")
     if record.type_ is not MemoryType.SEMANTIC or not isinstance(payload, dict):
         raise Refused(
             f"This memory is of the type {record.type_.value.lower()}, of which no text can be corrected; remember what"
