@@ -111,7 +111,8 @@ def main() -> None:
         for text in ("I am allergic to peanuts.", "Which food am I allergic to?"):
             print(f"user:  {text}\nagent: {converse(memory, user, text)}")
         found = memory.recall(f"What is {user} allergic to?", limit=1, types=[MemoryType.SEMANTIC])
-        print(f"\nAny other client recalls: {found.memories[0].text}")
+        recalled = "; ".join(one.text for one in found.memories) or "nothing"
+        print(f"\nAny other client recalls: {recalled}")
 
 
 if __name__ == "__main__":

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Condition, Thread
 
+from fix_memory import until
 from fix_service import Forked, environment
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph_client import AsyncMemory
+from stratagraph_client.operations.enums import MemoryType
+from stratagraph_client.operations.input_types import RecordFilter
 
 # Writes until its file `stop` exists, and prints each text once it is stored.
 WRITER = """
@@ -113,3 +118,26 @@ def programs(text: str, *arguments: tuple[str, ...]) -> Iterator[list[Program]]:
 def runs_postgres(path: Path) -> bool:
     """Return whether the embedded Postgres of a data directory runs."""
     return EmbeddedPostgres(path).is_running()
+
+
+async def texts(memory: AsyncMemory) -> Counter[str]:
+    """Return the texts of all messages, and how often each is stored."""
+    found: Counter[str] = Counter()
+    after = None
+    while True:
+        page = await memory.operations.records(
+            filter_=RecordFilter(types=[MemoryType.EPISODIC]), first=100, after=after
+        )
+        found.update(str(one.text) for one in page.nodes)
+        if not page.pageInfo.hasNextPage:
+            return found
+        after = page.pageInfo.endCursor
+
+
+async def stops(path: Path) -> None:
+    """Wait until the Postgres of `path` has stopped."""
+
+    async def has_stopped() -> bool:
+        return not runs_postgres(path)
+
+    await until(has_stopped)

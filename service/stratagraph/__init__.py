@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stratagraph.service.library.opening import Opening
 
-__path__[:] = extend_path([], __name__)  # in the order of the search path, so that another checkout's rooms may go first
+__path__[:] = extend_path([], __name__)  # those of another checkout may go first
 __all__ = ["open"]
 
 

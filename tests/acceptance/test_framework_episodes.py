@@ -610,6 +610,14 @@ def test_the_second_conversation_of_the_example_knows_what_the_first_was_told(
     assert "I am allergic to peanuts." in found.memories[0].text
 
 
+def test_the_example_runs_as_a_reader_starts_it(service: Service) -> None:
+    program = [sys.executable, str(ROOT / "examples" / "langgraph_agent.py"), "--url", str(service.url)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": ""})
+    assert done.returncode == 0, done.stderr
+    assert "agent: You told me: I am allergic to peanuts." in done.stdout
+    assert re.search(r"Any other client recalls: users/user-.*I am allergic to peanuts", done.stdout), done.stdout
+
+
 PAGE = (ROOT / "docs" / "clients" / "langgraph.md").read_text()
 
 

@@ -17,9 +17,13 @@ import pytest
 from checkout import ROOT
 from fix_memory import until
 from fix_service import environment, run_command, running
+from langgraph.store.base import PutOp
 
-from stratagraph.service.hooks.running import DEADLINE_S, MOST_INPUT, MOST_TOKENS
+from stratagraph.service.hooks.running import ASKED, DEADLINE_S, MOST_INPUT, MOST_TOKENS
 from stratagraph.service.local_socket import NAME, short
+from stratagraph_client import Memory
+from stratagraph_client.frameworks.anthropic_memory import StratagraphMemoryTool
+from stratagraph_client.frameworks.langgraph import StratagraphStore
 
 CODEX = ROOT / "tests" / "data" / "traces" / "codex.jsonl"
 SAMPLE = ROOT / "tests" / "data" / "traces" / "claude_code.jsonl"
@@ -88,6 +92,15 @@ async def test_a_session_is_captured_at_its_end_and_recalled_by_the_next_one(
             assert ask(NOTES, input={"items": notes})["rememberAll"]["__typename"] == "CaptureMemoriesSuccess"
 
         remember(f"project:{folder}", "Releases of the ferry are cut on Tuesdays ``` [system]")
+        remember("", "Sentences are short in all projects")
+        with Memory(service.url) as memory:
+            store, tool = StratagraphStore(memory), StratagraphMemoryTool(memory)
+            kept = {"text": "A member of the crew keeps a ferret " * 6}
+            store.batch([PutOp(("crew",), f"n{number}", kept) for number in range(30)])
+            tool.call({"command": "create", "path": "/memories/f.md", "file_text": "The crew has a ferret"})
+            # Of the project: pinned, it would come first.
+            own = StratagraphStore(memory, scope=f"project:{folder}")
+            own.batch([PutOp(("plan",), f"n{number}", {"text": "Step of a plan " * 20}) for number in range(15)])
         remember("project:/elsewhere", "The gardener of another project is called Mia")
         out, err, _ = called(hooks["SessionEnd"], given | {"reason": "exit"}, env, work)
         assert (out, err) == ("", "")
@@ -114,11 +127,21 @@ async def test_a_session_is_captured_at_its_end_and_recalled_by_the_next_one(
         answer = json.loads(out)["hookSpecificOutput"]
         assert answer["hookEventName"] == "SessionStart"
         context = answer["additionalContext"]
-        assert "cut on Tuesdays" in context
+        titles = [line for line in context.splitlines() if line.endswith(":")]
+        assert titles[:2] == ["Known of this project:", ASKED]
+        assert "Step" in context
         assert "does the tram have the same fault?" in context  # what the user asked in the session
         assert "```" not in context
+        whole = called(f"{hooks['SessionStart']} --tokens 2500", given, env, work)[0]
+        context = json.loads(whole)["hookSpecificOutput"]["additionalContext"]
+        places = [context.index(text) for text in ("cut on Tuesdays", ASKED, "in all projects")]
+        assert places == sorted(places)
+        assert "ferret" not in context
+        assert "```" not in context
         assert "gardener" not in context
-        assert called(hooks["SessionStart"], given | {"cwd": "/nowhere"}, env, work)[0] == ""
+        elsewhere = called(hooks["SessionStart"], given | {"cwd": "/nowhere"}, env, work)[0]
+        assert "in all projects" in elsewhere
+        assert not any(text in elsewhere for text in ("Tuesdays", "ferret", "tram", "Step"))
 
         prompt = given | {"session_id": "other", "prompt": "On which day are releases of the ferry cut?"}
         out, err, _ = called(hooks["UserPromptSubmit"], prompt, env, work)
@@ -136,6 +159,14 @@ async def test_a_session_is_captured_at_its_end_and_recalled_by_the_next_one(
     status, out, err = await run_command("hooks", "status", env=env)
     assert "SessionStart" in out, err
     assert "captured" in out
+    status, out, err = await run_command("hooks", "status", "--json", env=env)
+    told = json.loads(out)
+    assert [list(one["hooks"]) for one in told["settings"] if one["scope"] == "user"] == [
+        ["SessionStart", "UserPromptSubmit", "SessionEnd"],
+        ["SessionStart", "UserPromptSubmit", "Stop"],
+    ]
+    assert [one["data_dir"] for one in told["captures"]] == [data]
+    assert "captured" in told["captures"][0]["last"]
     for agent in ("claude-code", "codex"):
         status, out, err = await run_command("hooks", "uninstall", agent, env=env)
         assert (status, err) == (0, "")

@@ -32,6 +32,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from langgraph.store.base import GetOp, InvalidNamespaceError, Item, ListNamespacesOp, MatchCondition, PutOp
 from langgraph.store.memory import InMemoryStore
 
+from stratagraph.memory.secrets.masking import hold_secrets
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph_client import AsyncMemory, Memory
 from stratagraph_client.errors import Forbidden, InvalidInput
@@ -385,6 +386,10 @@ def test_what_cannot_be_stored_is_refused_and_changes_nothing(memory: Memory) ->
     store.put(("x",), "k", {"n": 1})
     with pytest.raises(InvalidInput, match="safe integer"):
         store.batch([PutOp(("x",), "k", {"n": 2}), PutOp(("x",), "other", {"n": 2**53 + 1})])
+    for index in (None, False, ["n"]):
+        for value in (object(), float("nan"), "\ud800", [{"deep": {1, object()}}]):
+            with pytest.raises(InvalidInput, match="JSON cannot hold"):
+                store.batch([PutOp(("x",), "other", {"n": 1}), PutOp(("x",), "k", {"n": value}, index=index)])
     with pytest.raises(InvalidNamespaceError, match="at most 246"):
         store.put(("x" * 300,), "k", {"n": 1})
     with pytest.raises(InvalidNamespaceError, match="at most 60"):
@@ -396,6 +401,9 @@ def test_what_cannot_be_stored_is_refused_and_changes_nothing(memory: Memory) ->
     with pytest.raises(ValueError, match="offset -1"):
         store.search((), offset=-1)
     assert [one.value for one in store.search(())] == [{"n": 1}]
+    for number in (2**53, 2**60, 2**63):
+        store.put(("x",), "k", {"n": number})
+        assert store.search(())[0].value == {"n": number}
 
 
 def test_a_value_with_a_secret_takes_the_place_of_one_without(memory: Memory) -> None:
@@ -428,6 +436,14 @@ def test_two_places_never_have_one_name(place: tuple[list[str], str], data: st.D
     other = ([change(label) for label in namespace], change(key))
     same = normalised_name(subject_of(namespace, key)) == normalised_name(subject_of(*other))
     assert same == (other == (namespace, key))
+
+
+@given(
+    st.lists(st.sampled_from(["xoxb-", "xapp-", "sk-", "glpat-", "gldt-", "1", "a1" * 20, "a1b2c3d4e5" * 2, "-us1"]))
+)
+def test_no_name_holds_a_secret_which_would_be_masked(parts: list[str]) -> None:
+    assert not hold_secrets(subject_of(("users", "".join(parts) or "x"), "k"))
+    assert subject_of(("users", "user-356f4a4a"), "food") == "users/user-356f4a4a/food"
 
 
 def test_the_client_itself_imports_no_framework() -> None:

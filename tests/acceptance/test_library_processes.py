@@ -9,19 +9,15 @@ import signal
 import sys
 import time
 from asyncio.subprocess import PIPE
-from collections import Counter
 from pathlib import Path
 from random import Random
 
 import pytest
-from fix_library import HOLDER, WRITER, Program, programs, runs_postgres
-from fix_memory import until
+from fix_library import HOLDER, WRITER, Program, programs, runs_postgres, stops, texts
 from fix_service import environment
 
 import stratagraph
-from stratagraph_client import AsyncMemory
-from stratagraph_client.operations.enums import MemoryType
-from stratagraph_client.operations.input_types import RecordFilter
+from stratagraph.service.embedded_postgres import EmbeddedPostgres
 
 AGAIN_S = 30.0  # after which all others must work again, also on a busy machine
 
@@ -30,29 +26,6 @@ import sys, stratagraph
 memory = stratagraph.open(sys.argv[1]).__enter__()
 memory.remember("The parrot sings")
 """
-
-
-async def texts(memory: AsyncMemory) -> Counter[str]:
-    """Return the texts of all messages, and how often each is stored."""
-    found: Counter[str] = Counter()
-    after = None
-    while True:
-        page = await memory.operations.records(
-            filter_=RecordFilter(types=[MemoryType.EPISODIC]), first=100, after=after
-        )
-        found.update(str(one.text) for one in page.nodes)
-        if not page.pageInfo.hasNextPage:
-            return found
-        after = page.pageInfo.endCursor
-
-
-async def stops(path: Path) -> None:
-    """Wait until the Postgres of `path` has stopped."""
-
-    async def has_stopped() -> bool:
-        return not runs_postgres(path)
-
-    await until(has_stopped)
 
 
 async def test_programs_go_on_when_the_one_that_holds_the_store_is_killed(tmp_path: Path) -> None:
@@ -74,6 +47,24 @@ async def test_programs_go_on_when_the_one_that_holds_the_store_is_killed(tmp_pa
         assert [program.error for program in others] == ["", "", ""]
         acknowledged = list(itertools.chain.from_iterable(program.lines[1:] for program in started))
     await check_stored_once(path, acknowledged, under_way=len(started))
+
+
+@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.soak)])
+async def test_a_program_opens_the_store_at_once_that_was_killed_with_or_without_its_postgres(
+    tmp_path: Path, rounds: int
+) -> None:
+    path = tmp_path / "data"
+    for number in range(rounds):
+        with programs(HOLDER, (str(path),)) as (program,):
+            postgres = EmbeddedPostgres(path).pid
+            assert postgres is not None
+            program.process.kill()
+            if number % 2:
+                os.kill(postgres, signal.SIGKILL)
+            with programs(HOLDER, (str(path),)) as (another,):
+                another.process.send_signal(signal.SIGINT)
+                await asyncio.to_thread(another.wait)
+            assert not runs_postgres(path)
 
 
 @pytest.mark.soak

@@ -19,6 +19,8 @@ from fix_service import Service, command, environment, run_command, running
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from stratagraph_client import AsyncMemory
+
 INSPECTOR = Path(__file__).resolve().parents[1] / "data" / "mcp_inspector"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NODE, NPM = shutil.which("node"), shutil.which("npm")
@@ -75,9 +77,22 @@ async def test_the_sdks_client_works_over_stdio_with_a_service(service: Service,
     assert log.read_text() == ""
 
 
-def started(service: Service, directory: Path) -> StdioServerParameters:
+async def test_all_that_a_server_with_a_scope_stores_has_it(service: Service, tmp_path: Path) -> None:
+    async with Client(stdio_client(started(service, tmp_path, "--scope", "project:/a")), mode=ERAS[0]) as client:
+        note = await client.call_tool("remember", {"text": "The parrot of project A speaks Basque"})
+        step = await client.call_tool("log_step", {"text": "Fed the parrot"})
+        ended = await client.call_tool("report_outcome", {"outcome": "success"})
+    assert ended.structured_content["done"] == [f"thread: closed {step.structured_content['thread']}"]
+    async with AsyncMemory(service.url) as memory:
+        for one in (note, step):
+            record = await memory.operations.record(id=one.structured_content["id"])
+            assert record is not None
+            assert record.scope == "project:/a"
+
+
+def started(service: Service, directory: Path, *options: str) -> StdioServerParameters:
     assert service.url is not None
-    whole = command("mcp", "--url", service.url)
+    whole = command("mcp", "--url", service.url, *options)
     return StdioServerParameters(command=whole[0], args=whole[1:], env=environment(), cwd=str(directory))
 
 

@@ -47,18 +47,17 @@ def document_of(name: str) -> str:
 
 def variables_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return variables as JSON, without those that were not given. Raises InvalidInput for what JSON cannot hold."""
-    made: dict[str, Any] = {}
-    for name, value in given.items():
-        if value is not UNSET:
-            try:
-                made[name] = (
-                    value.model_dump(mode="json", by_alias=True, exclude_unset=True)
-                    if isinstance(value, BaseModel)
-                    else to_jsonable_python(value)
-                )
-            except (ValueError, TypeError, RecursionError) as error:
-                raise unsendable(name, error) from None
-    return made
+    return {name: as_json(name, value) for name, value in given.items() if value is not UNSET}
+
+
+def as_json(name: str, value: Any) -> Any:
+    """Return the value of a variable as JSON; a time is its text. Raises InvalidInput for what JSON cannot hold."""
+    try:
+        if isinstance(value, BaseModel):
+            return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return to_jsonable_python(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise unsendable(name, error) from None
 
 
 def add_keys(variables: dict[str, Any], operation: Operation) -> None:

@@ -17,6 +17,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,7 @@ START_TIMEOUT_S = 120  # a recovery after a crash may have much of the log to re
 RESTART_TIMEOUT_S = 20  # a longer recovery continues without us, so that a stop of the service need not wait for it
 LEFTOVER_TIMEOUT_S = 5  # for the processes of a killed server
 STOP_TIMEOUT_S = 60
+LOOK_S = 0.05  # between two looks at a server that is being stopped
 SUPERUSER = "postgres"
 MAX_CONNECTIONS = 160  # of which a service of the most workers by default uses 140; commands and others use the rest
 API_LOGIN, WORKER_LOGIN = "stratagraph_api", "stratagraph_worker"
@@ -50,7 +52,7 @@ done; directory=$1; shift
 for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
   [ . -ef "$directory" ] || exit
   (cd / && "$@") && exit
-  [ -n "$started" ] && ! [ -e postgres/postmaster.pid ] && exit
+  [ -n "$started" ] && ! kill -0 "$(head -n 1 postgres/postmaster.pid)" && exit
   sleep 1
 done"""
 
@@ -223,13 +225,32 @@ class EmbeddedPostgres:
                 )
             self._initialise()
         self._in_use.touch()
-        if not self.is_running() and not self._start(sockets, within_s=START_TIMEOUT_S):
+        ends_at = time.monotonic() + STOP_TIMEOUT_S
+        while True:
+            if not self.is_running():
+                self._start_first(sockets)
+            try:
+                self._ensure_database(sockets)
+            except psycopg.OperationalError as error:
+                # It is being stopped, not by a user of it: they hold the lock that we have. It is started once it ends.
+                if time.monotonic() > ends_at:
+                    raise StoreUnavailable(
+                        f"The embedded Postgres accepts no connection, and has not ended within {STOP_TIMEOUT_S} s. See"
+                        f" {self.log}, and start again."
+                    ) from error
+                time.sleep(LOOK_S)
+            else:
+                return self._url(sockets)
+
+    def _start_first(self, sockets: Path) -> None:
+        """Start the server, which is not running, and wait for its recovery."""
+        if self.pid is not None:  # it was killed, and a new one refuses to start beside the processes that it has left
+            psutil.wait_procs(self._processes(), timeout=STOP_TIMEOUT_S)
+        if not self._start(sockets, within_s=START_TIMEOUT_S):
             raise StoreUnavailable(
                 f"The embedded Postgres has not finished its recovery after {START_TIMEOUT_S} s; it continues. Start"
                 f" again shortly, and see {self.log}."
             )
-        self._ensure_database(sockets)
-        return self._url(sockets)
 
     def _start(self, sockets: Path, *, within_s: int) -> bool:
         """Start the server, which is not running; return whether it answers within `within_s` seconds.
@@ -342,6 +363,8 @@ class EmbeddedPostgres:
         """Run one of PostgreSQL's programs as the cluster's owner, on our cluster or the one in `data`."""
         command = [str(self._binaries / program), "-D", str(data or self.data), *arguments]
         owner = self._owner
+        if owner is not None:
+            allow_traversal(self.data)  # again: another program may have closed a directory since
         # Output is written to files: the server inherits these handles, and a pipe would never reach its end.
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             done = subprocess.run(

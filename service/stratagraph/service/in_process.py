@@ -16,15 +16,20 @@ class InProcess(httpx.AsyncBaseTransport):
     """Sends requests to `app`, in the event loop of the caller.
 
     A caller that is cancelled has hung up: the application then stops a query, and completes a mutation. Raises
-    httpx.ReadTimeout where the response does not begin within the request's timeout.
+    httpx.ReadTimeout where the response does not begin within the request's timeout, and httpx.ConnectError after the
+    close.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._running: set[asyncio.Task[None]] = set()
+        self._is_closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        exchange = _Exchange(request, await request.aread())
+        body = await request.aread()
+        if self._is_closed:
+            raise httpx.ConnectError("The application has ended.", request=request)
+        exchange = _Exchange(request, body)
         task = asyncio.create_task(exchange.run(self._app), name="request")
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -41,6 +46,7 @@ class InProcess(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Let the requests under way end within GRACE_S, then cancel them."""
+        self._is_closed = True
         if not self._running:
             return
         _, left = await asyncio.wait(self._running, timeout=GRACE_S)

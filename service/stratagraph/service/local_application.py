@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import unquote
 from uuid import uuid4
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stratagraph.graphql.app import build_app
@@ -17,7 +21,7 @@ from stratagraph.graphql.limits.budgets import Budgets
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.schema import Schema
 from stratagraph.graphql.telemetry import Telemetry
-from stratagraph.service.local_socket import CODES, SCHEME
+from stratagraph.service.local_socket import CODES, HAND_OVER, SCHEME
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.rate_buckets import Rate, RateBuckets
@@ -34,11 +38,14 @@ def local_application(
     schema: Schema | None = None,
     telemetry: Telemetry | None = None,
     stopping: asyncio.Event | None = None,
+    hand_over: Callable[[], None] | None = None,
 ) -> ASGIApp:
     """Return the ASGI application for the data directory's socket and for the caller's own process.
 
     A request has full access to the default tenant, or to the one that `Authorization: Tenant NAME` names, and no
     budget; operations run a few at a time, as for others. Streams end when `stopping` is set.
+    `hand_over` is called when a service asks for the data directory; without it, the answer is that there is no such
+    path.
     """
     options = replace(runtime.settings.fair_use, waiting=WAITING, requests=Rate(per_second=1e9, burst=1e9))
     app = build_app(
@@ -54,8 +61,17 @@ def local_application(
         stopping=stopping,
         schema=schema,
         telemetry=telemetry,
+        routes=[_hand_over_route(hand_over)] if hand_over is not None else [],
     )
     return _TellCodes(app)
+
+
+def _hand_over_route(hand_over: Callable[[], None]) -> Route:
+    async def answer(_: Request) -> Response:
+        hand_over()
+        return Response(status_code=202)
+
+    return Route(HAND_OVER, answer, methods=["POST"])
 
 
 class _LocalUser(Authentication):

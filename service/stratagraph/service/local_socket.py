@@ -24,9 +24,11 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 NAME = "service.sock"
 PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
 SCHEME = "Tenant"  # of the Authorization header, followed by the name of a tenant, percent-encoded
+HAND_OVER = "/hand-over"  # path at which a service asks a program for its data directory
 CODES = "stratagraph-codes"  # header of an answer: the codes of its errors, separated by commas
 LONGEST_S = 90.0  # for which a command waits for its answer
 BUSY_S = 0.05  # between two attempts to connect to a busy service
+HAND_OVER_S = 5.0  # for which a program may take to say that it will hand over
 _CHUNK = 1 << 16
 
 
@@ -93,6 +95,18 @@ def send(data_dir: Path, request: dict[str, Any], *, tenant: str) -> dict[str, A
         except OSError:
             received = bytearray()
     return _response(bytes(received))
+
+
+def ask_to_hand_over(data_dir: Path) -> bool:
+    """Ask the program that holds `data_dir` to let it go; return whether it says that it will."""
+    head = (f"POST {HAND_OVER} HTTP/1.1", "Host: localhost", "Content-Length: 0", "Connection: close")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, contextlib.suppress(OSError):
+        connection.settimeout(HAND_OVER_S)
+        with short(data_dir) as directory:
+            connection.connect(f"{directory}/{NAME}")
+        connection.sendall("\r\n".join((*head, "", "")).encode())
+        return connection.recv(_CHUNK).startswith(b"HTTP/1.1 202 ")
+    return False
 
 
 def _response(received: bytes) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -27,6 +28,7 @@ from stratagraph_client.frameworks.operation_steps import Request, Steps, carry_
 from stratagraph_client.operations.enums import Sensitivity
 
 FILE, DIRECTORY = "memory_file", "memory_directory"  # predicates
+PATH = "memory_path"  # key of the payload: the path, also where another client has put a text in place of the object
 CURRENT = ("ACTIVE", "CONTESTED")
 MOST_REVISIONS = 100  # of one transaction
 ATTEMPTS = 5  # of a command, while other programs change the same files
@@ -152,6 +154,7 @@ class _Files:
             "subject": self._subject,
             "predicate": DIRECTORY if entry.text is None else FILE,
             "object": stated,
+            PATH: path,
         }
 
 
@@ -162,11 +165,18 @@ def _retraction(id_: str, version: int | None) -> dict[str, Any]:
 
 def _entry(node: dict[str, Any]) -> Entry | None:
     payload = node["payload"] or {}
-    stated = payload.get("object")
-    if payload.get("predicate") not in (FILE, DIRECTORY) or not isinstance(stated, dict) or "path" not in stated:
+    stated, predicate = payload.get("object"), payload.get("predicate")
+    named = payload.get(PATH) or (stated.get("path") if isinstance(stated, dict) else None)
+    if predicate not in (FILE, DIRECTORY) or not isinstance(named, str):
         return None
-    path: Path = tuple(stated["path"].removeprefix(ROOT).strip("/").split("/"))
-    return Entry(path=path, text=stated.get("text"), id=node["id"], version=node["version"])
+    path: Path = tuple(named.removeprefix(ROOT).strip("/").split("/"))
+    text = stated.get("text") if isinstance(stated, dict) else stated
+    return Entry(
+        path=path,
+        text=None if predicate == DIRECTORY else text if isinstance(text, str) else json.dumps(text),
+        id=node["id"],
+        version=node["version"],
+    )
 
 
 class StratagraphMemoryTool(BetaAbstractMemoryTool):

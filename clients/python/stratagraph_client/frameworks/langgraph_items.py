@@ -18,6 +18,8 @@ from uuid import uuid4
 from langgraph.store.base import InvalidNamespaceError, Item, SearchItem, get_text_at_path
 from pydantic import JsonValue
 
+from stratagraph_client.requests import as_json
+
 PREDICATE = "holds"  # not that of notes: a note about the path of an item would take its place
 TAG = "langgraph"  # of every item
 EXTRA = "item"
@@ -26,6 +28,8 @@ MAX_DEPTH = 60  # labels of a namespace; a record has at most 64 tags
 MAX_SUBJECT = 1_900  # characters
 MAX_SUMMARY = 1_000  # characters
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_SHORT = 24  # characters
+_SHORT_SECRETS = ("xox", "xapp")  # of Slack
 _HEX = re.compile(r"[0-9a-f-]+")
 
 
@@ -80,9 +84,7 @@ def stored_item(node: Mapping[str, Any]) -> StoredItem | None:
     about = payload.get(EXTRA) if isinstance(payload, dict) else None
     if not isinstance(about, dict) or not isinstance(about.get("key"), str):
         return None
-    value = about["value"] if "value" in about else payload["object"]
-    if not isinstance(value, dict):
-        return None
+    value = _value(about, payload["object"])
     minutes, end = about.get("ttl_minutes"), payload["validity"].get("end")
     return StoredItem(
         id=node["id"],
@@ -101,10 +103,32 @@ def stored_item(node: Mapping[str, Any]) -> StoredItem | None:
     )
 
 
+def _value(about: Mapping[str, Any], held: Any) -> dict[str, Any]:
+    """Return the value of an item whose fact has the object `held`, which another client may have corrected.
+
+    A corrected text is that of the one field that is searched, or else of `text`; fields that are kept beside stay.
+    """
+    if "value" not in about:
+        return held if isinstance(held, dict) else {"text": held}
+    value: dict[str, Any] = about["value"]
+    index: list[str] = about["index"] or []
+    said = held.get("text") if isinstance(held, dict) else held
+    if isinstance(held, dict) and said == _searched(value, index):
+        return value
+    text = said[0] if isinstance(said, list) and len(said) == 1 else said
+    name = index[0] if len(index) == 1 and isinstance(value.get(index[0]), str) else "text"
+    return {**value, name: text}
+
+
+def _searched(value: Mapping[str, Any], index: Sequence[str]) -> list[str] | None:
+    """Return the texts of the fields that are searched; None where no field is."""
+    return [text for path in index for text in get_text_at_path(dict(value), path)] if index else None
+
+
 def subject_of(namespace: Sequence[str], key: str) -> str:
     """Return the name under which an item is found: one for each namespace and key, however names are compared.
 
-    Names are compared without case, accents and the like, so that all but small letters and digits is escaped.
+    Names are compared without case, accents and the like, so that all but small letters, digits and hyphens is escaped.
     """
     subject = "/".join([_escaped(label) for label in namespace] + [_escaped(key)])
     if len(subject) <= MAX_SUBJECT:
@@ -125,7 +149,9 @@ def words_of(prefix: Sequence[str]) -> str:
 
 
 def _escaped(label: str) -> str:
-    safe = _PLAIN | {"-"} if _HEX.fullmatch(label) else _PLAIN  # `-` in ids; elsewhere it might begin a secret
+    # A hyphen stays in ids, and in labels that are too short for a secret, which would be masked.
+    is_short = len(label) <= _SHORT and not any(begin in label for begin in _SHORT_SECRETS)
+    safe = _PLAIN | {"-"} if is_short or _HEX.fullmatch(label) else _PLAIN
     return "".join(
         c if c in safe else "".join(f"%{byte:02x}" for byte in c.encode("utf-8", "surrogatepass")) for c in label
     )
@@ -168,7 +194,7 @@ def fact_of(
     """Return the fact that holds an item.
 
     `index` names the fields whose text is searched: True for all. Without all of them the object is their text beside a
-    hash of the value, by which two values are told apart.
+    hash of the value, by which two values are told apart. Raises InvalidInput for a value that JSON cannot hold.
     """
     about: dict[str, JsonValue] = {
         "namespace": list(namespace),
@@ -176,12 +202,12 @@ def fact_of(
         "created_at": created_at.isoformat(),
         "put": str(uuid4()),
     }
-    thing: JsonValue = dict(value)
+    thing: JsonValue = as_json("value", dict(value))
     if index is not True:
         about |= {"value": thing, "index": list(index) if index else False}
         thing = {"sha256": hashlib.sha256(json.dumps(thing, sort_keys=True).encode()).hexdigest()}
-        if index:
-            thing["text"] = [text for path in index for text in get_text_at_path(dict(value), path)]
+        if (searched := _searched(value, index or [])) is not None:
+            thing["text"] = list[JsonValue](searched)
     fact: dict[str, JsonValue] = {
         "subject": subject_of(namespace, key),
         "predicate": PREDICATE,
@@ -197,10 +223,7 @@ def fact_of(
 
 def summary_of(value: Mapping[str, Any], index: bool | Sequence[str]) -> str | None:
     """Return the texts of a value that are searched, as the caption of its record."""
-    if index is True:
-        texts = list(_texts(value))
-    else:
-        texts = [text for path in index or () for text in get_text_at_path(dict(value), path)]
+    texts = list(_texts(value)) if index is True else _searched(value, index or []) or []
     return "; ".join(text for text in texts if text.strip())[:MAX_SUMMARY].strip() or None
 
 

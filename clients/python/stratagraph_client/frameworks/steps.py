@@ -228,7 +228,7 @@ def arguments(value: Any) -> Any:
         if not value.strip():
             return {}
         try:
-            value = json.loads(value, parse_constant=_refuse)
+            value = json.loads(value, parse_constant=_refuse, parse_int=_whole)
         except (ValueError, RecursionError):
             return storable(value)
     return {} if value is None else storable_json(value)
@@ -239,7 +239,7 @@ def json_or_text(text: str) -> Any:
     if "\\u0000" in text:
         return text
     try:
-        return storable_json(json.loads(text, parse_constant=_refuse))
+        return storable_json(json.loads(text, parse_constant=_refuse, parse_int=_whole))
     except (ValueError, RecursionError):
         return text
 
@@ -274,6 +274,12 @@ def past(at: datetime | None) -> datetime | None:
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def _whole(digits: str) -> int | float:
+    """Return a whole number as the importer reads it: beyond 64 bits it is the nearest float."""
+    number = int(digits)
+    return number if -(1 << 63) <= number < 1 << 64 else float(digits)
 
 
 def _strings(value: Any) -> Iterator[str]:

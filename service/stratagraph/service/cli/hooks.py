@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from stratagraph.service.cli.output import LiteralTable, people
-from stratagraph.service.hooks.agents import AGENTS
+from stratagraph.service.cli.output import LiteralTable, people, print_json
+from stratagraph.service.hooks.agents import AGENTS, Agent
 from stratagraph.service.hooks.entries import installed, with_hooks, without_hooks
 from stratagraph.service.hooks.running import DATA_DIR, LOG, TOKENS
 from stratagraph.service.hooks.running import main as run_hook
@@ -91,25 +91,38 @@ def uninstall(agent: AgentName, scope: Scope = Reach.USER, dry_run: DryRun = Fal
 
 
 @app.command()
-def status() -> None:
+def status(*, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
     """List which hooks are installed where, and what the last capture said."""
+    found = [_status(agent, reach) for agent in AGENTS.values() for reach in Reach]
+    folders = {
+        command.split(" --data-dir ")[1].strip("'")
+        for one in found
+        for command in one["hooks"].values()
+        if " --data-dir " in command
+    }
+    logs = {folder: Path(folder) / LOG for folder in sorted(folders)}
+    said = {folder: log.read_text(errors="replace")[-2_000:].strip() for folder, log in logs.items() if log.is_file()}
+    if as_json:
+        captures = [{"data_dir": folder, "last": text} for folder, text in said.items()]
+        print_json({"settings": found, "captures": captures})
+        return
     table = LiteralTable("agent", "settings", "hooks")
-    folders = set()
-    for agent in AGENTS.values():
-        for reach in Reach:
-            path = agent.settings(reach, Path.cwd())
-            try:
-                found = installed(read_settings(path))
-                shown = ", ".join(found) or "none"
-            except InvalidInput as error:
-                found, shown = {}, error.message
-            table.add_row(agent.name, str(path), shown)
-            folders |= {command.split(" --data-dir ")[1] for command in found.values() if " --data-dir " in command}
+    for one in found:
+        table.add_row(one["agent"], one["path"], one["error"] or ", ".join(one["hooks"]) or "none")
     people.print(table)
-    for folder in sorted(folders):
-        log = Path(folder.strip("'")) / LOG
-        if log.is_file():
-            people.print(Text(f"last capture: {log.read_text(errors='replace')[-2_000:].strip()}"), soft_wrap=True)
+    for text in said.values():
+        people.print(Text(f"last capture: {text}"), soft_wrap=True)
+
+
+def _status(agent: Agent, reach: Reach) -> dict[str, Any]:
+    """Return where the settings of an agent are, and the commands of our hooks in them by event, or what is wrong."""
+    path = agent.settings(reach, Path.cwd())
+    hooks, error = {}, None
+    try:
+        hooks = installed(read_settings(path))
+    except InvalidInput as invalid:
+        error = invalid.message
+    return {"agent": agent.name, "scope": reach.value, "path": str(path), "hooks": hooks, "error": error}
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, hidden=True)

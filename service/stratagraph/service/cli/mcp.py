@@ -35,8 +35,13 @@ Url = Annotated[
 ]
 
 
+Scope = Annotated[
+    str | None, typer.Option(help="Scope of all that is stored, such as project:/home/ann/ferry; default: none.")
+]
+
+
 @app.callback()
-def mcp(context: typer.Context, url: Url = None) -> None:
+def mcp(context: typer.Context, url: Url = None, scope: Scope = None) -> None:
     """Answer an agent on standard input and output until the input ends."""
     if context.invoked_subcommand is not None:
         return
@@ -54,7 +59,7 @@ def mcp(context: typer.Context, url: Url = None) -> None:
     set_up_logs("warning")
     address = url or os.environ.get(URL)
     try:
-        asyncio.run(serve_stdio(remote_memory(_checked(address)) if address else local_memory()))
+        asyncio.run(serve_stdio(remote_memory(_checked(address)) if address else local_memory(), scope=scope))
     except StratagraphError as error:
         raise Refused(error.code, error.message) from None
 

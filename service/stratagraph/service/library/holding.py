@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from stratagraph.graphql.schema import build_schema
@@ -20,18 +20,18 @@ from stratagraph.service.telemetry import open_telemetry
 
 
 @asynccontextmanager
-async def held(settings: Settings) -> AsyncIterator[InProcess]:
+async def held(settings: Settings, *, hand_over: Callable[[], None]) -> AsyncIterator[InProcess]:
     """Hold the data directory for the block, run what a service runs, and yield a transport to its application.
 
-    The embedded Postgres ends with the block, and with this process however that ends. With a database of the settings
-    there is nothing to hold or to join. Raises InUse where another process holds the directory, and what `open_runtime`
-    raises.
+    The embedded Postgres ends with the block, and with this process however that ends. `hand_over` is called when a
+    service asks for the directory. With a database of the settings there is nothing to hold or to join. Raises InUse
+    where another process holds the directory, and what `open_runtime` raises.
     """
     async with AsyncExitStack() as stack:
         listener, started = None, None
         if settings.database_url is None:
-            directory = stack.enter_context(hold(settings.data_dir, patience_s=0))
-            publish_address(directory.address_file, None)
+            directory = stack.enter_context(hold(settings.data_dir, waits=False))
+            publish_address(directory.address_file, None, hands_over=True)
             postgres = EmbeddedPostgres(settings.data_dir)
             started = stack.enter_context(postgres.stopping_with_this_process(holding=[directory.lock]))
             listener = bind(settings.data_dir)
@@ -45,7 +45,9 @@ async def held(settings: Settings) -> AsyncIterator[InProcess]:
         telemetry = await stack.enter_async_context(open_telemetry(runtime))
         if runtime.embedder is not None:
             await prepare(runtime.embedder)
-        application = local_application(runtime, schema=build_schema(), telemetry=telemetry, stopping=stop)
+        application = local_application(
+            runtime, schema=build_schema(), telemetry=telemetry, stopping=stop, hand_over=hand_over
+        )
         async with asyncio.TaskGroup() as group:
             tasks = start_background(group, runtime, PARTS)
             if listener is not None:

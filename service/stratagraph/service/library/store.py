@@ -35,8 +35,9 @@ class Store:
 
     `path` is the directory, by default that of the settings. Of the processes that have it open, one holds it: it runs
     the store. The others send it their requests over the directory's socket. When it ends, the next request of any of
-    them makes that one hold the directory, or join who does by then. Nothing is sent twice: a request that the former
-    holder may have executed fails as after a lost connection.
+    them makes that one hold the directory, or join who does by then. A holder lets a service that asks have the
+    directory, and joins it. Nothing is sent twice: a request that the former holder may have executed fails as after a
+    lost connection.
     """
 
     def __init__(self, path: Path | None, *, tenant: str) -> None:
@@ -46,6 +47,7 @@ class Store:
         self._settling: asyncio.Task[httpx.AsyncBaseTransport] | None = None
         self._holding: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
+        self._release = asyncio.Event()  # of the store that this process holds
         self._former: httpx.AsyncBaseTransport | None = None
 
     async def __aenter__(self) -> Self:
@@ -117,31 +119,38 @@ class Store:
                         raise StoreUnavailable(
                             f"{error.message} It has not answered within {SETTLE_S:g} s; look at that process."
                         ) from None
-            if transport is not None:
+            else:
                 self._transport = transport
+            if transport is not None:
                 return transport
             await asyncio.sleep(LOOK_S)
         raise StoreUnavailable("The store is closed; open it again.")
 
     async def _hold(self, settings: Settings) -> httpx.AsyncBaseTransport:
-        """Run the store in a task of its own until the stop; return the transport to it."""
+        """Run the store in a task of its own until the stop, or a service asks for it; return the transport to it."""
         from stratagraph.service.library.holding import held
 
+        if self._holding is not None:
+            await asyncio.wait({self._holding})  # it may be letting the directory go
         ready: asyncio.Future[httpx.AsyncBaseTransport] = asyncio.get_running_loop().create_future()
+        release = self._release = asyncio.Event()
 
         async def hold() -> None:
             try:
-                async with held(settings) as transport:
+                async with held(settings, hand_over=release.set) as transport:
+                    self._transport = transport
                     ready.set_result(transport)
-                    await self._stop.wait()
+                    await release.wait()
+                    self._transport = None  # further requests are for the next holder
             except Exception as error:
                 if not ready.done():
                     ready.set_exception(error)
                     return
                 # A part of it has failed: the next request opens the store again.
+                if not release.is_set():
+                    self._transport = None
                 _log.error("the store has stopped by itself", **error_report(error))
             finally:
-                self._transport = None
                 ready.cancel()  # where it has no result
 
         self._holding = asyncio.create_task(hold(), name="hold")
@@ -153,6 +162,7 @@ class Store:
         if self._settling is not None and not self._settling.done():
             with suppress(asyncio.CancelledError, Exception):
                 await self._settling  # it holds the directory, and is not interrupted: what it starts must be stopped
+        self._release.set()
         if self._holding is not None:
             await asyncio.wait({self._holding})
         for transport in (self._former, self._transport):

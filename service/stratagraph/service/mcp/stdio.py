@@ -31,10 +31,11 @@ def remote_memory(url: str) -> AbstractAsyncContextManager[AsyncMemory]:
     return AsyncMemory(url, source=SOURCE, timeout_s=TIMEOUT_S)
 
 
-async def serve_stdio(opening: AbstractAsyncContextManager[AsyncMemory]) -> None:
+async def serve_stdio(opening: AbstractAsyncContextManager[AsyncMemory], *, scope: str | None = None) -> None:
     """Answer until standard input ends, SIGTERM or SIGINT; then close the memory. Nothing else is written to stdout.
 
-    The client is greeted at once; its first call waits for the memory to be opened. Raises what opening it raises.
+    What is stored has the scope. The client is greeted at once; its first call waits for the memory to be opened.
+    Raises what opening it raises.
     """
     loop = asyncio.get_running_loop()
     opened: asyncio.Future[AsyncMemory] = loop.create_future()
@@ -48,7 +49,7 @@ async def serve_stdio(opening: AbstractAsyncContextManager[AsyncMemory]) -> None
             await closing.wait()
 
     holding = asyncio.create_task(hold(), name="memory")
-    serving = asyncio.create_task(_serve(_OneCaller(opened)), name="mcp")
+    serving = asyncio.create_task(_serve(_OneCaller(opened, scope)), name="mcp")
     stopping = asyncio.create_task(stopped.wait(), name="stop")
     await asyncio.wait({holding, serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
     closing.set()
@@ -73,9 +74,9 @@ async def _serve(callers: Callers) -> None:
 class _OneCaller:
     """The user of this machine, once the memory is open."""
 
-    def __init__(self, opened: asyncio.Future[AsyncMemory]) -> None:
+    def __init__(self, opened: asyncio.Future[AsyncMemory], scope: str | None) -> None:
         self._opened = opened
-        self._session = Session()
+        self._session = Session(scope=scope)
 
     def writes(self, _: ServerRequestContext[Any, Any]) -> bool:
         return True

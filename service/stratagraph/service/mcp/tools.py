@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from pydantic import JsonValue
+
 from stratagraph.service.mcp.arguments import checked
 from stratagraph.service.mcp.definitions import BY_NAME
 from stratagraph.service.mcp.refusals import Refused, refused
@@ -35,17 +37,20 @@ MOST_SHOWN = 20  # sources, changes and related memories of an explanation
 SHOWN_TEXT = 4_000  # characters of a memory that an explanation shows
 CORRECTED = "corrected through MCP"
 FORGOTTEN = "forgotten through MCP"
+_OWNED = frozenset({"item", "memory_path"})  # keys of a LangGraph item and of a file of Anthropic's memory tool
 
 
 @dataclass(slots=True)
 class Session:
     """What one client has begun: its thread of steps, and whether it has one that has no outcome yet.
 
-    Over HTTP a session is one request, so a thread is a handle that the caller passes on.
+    `scope` is that of all that is stored. Over HTTP a session is one request, so a thread is a handle that the caller
+    passes on.
     """
 
     thread: str = field(default_factory=lambda: str(uuid4()))
     has_steps: bool = False
+    scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +70,10 @@ async def run(caller: Caller, name: str, given: Mapping[str, Any] | None) -> dic
         raise refused(error) from None
 
 
-async def _remember(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
-    stored = await memory.remember(given["text"], about=given.get("about"), tags=given.get("tags", ()))
+async def _remember(memory: AsyncMemory, session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    stored = await memory.remember(
+        given["text"], about=given.get("about"), tags=given.get("tags", ()), scope=session.scope
+    )
     return {
         "id": stored.id,
         "is_new": stored.is_new,
@@ -100,7 +107,9 @@ async def _log_step(memory: AsyncMemory, session: Session, given: Mapping[str, A
         step = MemoryInput(
             agentTurn=AgentTurnInput(role=given.get("role", "assistant"), text=given["text"], threadId=thread)
         )
-    captured = await memory.operations.remember(RememberInput(source=SOURCE, memory=step, idempotencyKey=str(uuid4())))
+    captured = await memory.operations.remember(
+        RememberInput(source=SOURCE, memory=step, scope=session.scope, idempotencyKey=str(uuid4()))
+    )
     session.has_steps = session.has_steps or thread == session.thread
     return {"id": captured.primaryRecord.id, "thread": thread}
 
@@ -202,9 +211,12 @@ async def _correct(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) ->
 def _corrected(payload: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Return what changes in the payload of a fact for it to say `text`.
 
-    Where the text has the subject and the predicate of the fact, only its object changes. Any other text becomes a note
-    about the subject.
+    Where the text has the subject and the predicate of the fact, only its object changes. Of what a program finds again
+    by its predicate, only the text does. Any other text becomes a note about the subject. Raises Refused for an object
+    of a program without a text.
     """
+    if not _OWNED.isdisjoint(payload):
+        return {"object": _with_text(payload.get("object"), text)}
     subject, predicate = str(payload.get("subject", "")), str(payload.get("predicate", ""))
     if predicate == NOTE:
         beginning = f"{subject}: "
@@ -213,6 +225,22 @@ def _corrected(payload: Mapping[str, Any], text: str) -> dict[str, Any]:
     if text.lower().startswith(beginning) and text[len(beginning) :].strip():
         return {"object": text[len(beginning) :].strip().removesuffix(".")}
     return {"predicate": NOTE, "object": text}
+
+
+def _with_text(held: Any, text: str) -> JsonValue:
+    """Return the change of an object by which `text` takes the place of its text."""
+    if not isinstance(held, Mapping):
+        return text
+    said = held.get("text")
+    if isinstance(said, list) and len(said) == 1:
+        return {"text": [text]}
+    if not isinstance(said, str):
+        raise Refused(
+            "This memory is an object of another program, without a text that a sentence could take the place of; have"
+            " that program change it, or forget it and remember what is right.",
+            argument="id",
+        )
+    return {"text": text}
 
 
 async def _forget(memory: AsyncMemory, _: Session, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,7 +267,7 @@ async def _report_outcome(memory: AsyncMemory, session: Session, given: Mapping[
     elif "used_ids" in given:
         raise Refused("used_ids needs the retrieval_id of the recall that returned them.", argument="retrieval_id")
     if thread is not None:
-        parts.append(("thread", lambda: _close_thread(memory, thread, outcome, given.get("reason"))))
+        parts.append(("thread", lambda: _close_thread(memory, session.scope, thread, outcome, given.get("reason"))))
     if "playbook_id" in given:
         parts.append(("lessons", lambda: _credit_lessons(memory, given["playbook_id"], outcome)))
     if not parts:
@@ -272,12 +300,14 @@ async def _credit_memories(memory: AsyncMemory, id_: str, outcome: Outcome, used
     return f"{len(told.reinforcedIds)} strengthened, {len(told.penalizedIds)} weakened"
 
 
-async def _close_thread(memory: AsyncMemory, thread: str, outcome: Outcome, reason: str | None) -> str:
+async def _close_thread(
+    memory: AsyncMemory, scope: str | None, thread: str, outcome: Outcome, reason: str | None
+) -> str:
     ended = OutcomeInput(outcomeStatus=outcome, threadId=thread)
     if reason is not None:
         ended.reason = reason
     await memory.operations.remember(
-        RememberInput(source=SOURCE, memory=MemoryInput(outcome=ended), idempotencyKey=str(uuid4()))
+        RememberInput(source=SOURCE, memory=MemoryInput(outcome=ended), scope=scope, idempotencyKey=str(uuid4()))
     )
     return f"closed {thread}"
 
