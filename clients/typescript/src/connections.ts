@@ -168,15 +168,16 @@ function withPositions(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         receiver.alive();
-        rest += decoder.decode(chunk, { stream: true });
-        const end = rest.lastIndexOf("\n\n");
-        if (end < 0) {
-          if (rest.length <= MOST_BYTES) return;
+        const text = decoder.decode(chunk, { stream: true });
+        rest += text;
+        if (rest.length > MOST_BYTES) {
           rest = "";
           refuse(tooLarge(url));
           controller.error(tooLarge(url));
           return;
         }
+        const end = text.includes("\n") ? rest.lastIndexOf("\n\n") : -1; // a long line is not searched for each part
+        if (end < 0) return;
         const events = rest.slice(0, end).split("\n\n").map(withPosition);
         rest = rest.slice(end + 2);
         controller.enqueue(encoder.encode(events.join("")));

@@ -94,6 +94,10 @@ test("an answer that is larger than any of the service is refused, also one that
     },
     (url) => assert.rejects(memoryOf({ url }).remember("x"), { name: "Unavailable", message: /more than 134217728 bytes/ }),
   );
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(zeros) });
+  const headers = { "content-type": "text/event-stream" };
+  const memory = memoryOf({ transport: "sse", fetch: () => Promise.resolve(new Response(endless, { headers })) });
+  await assert.rejects(memory.changes({}, { after: "p" }).next(), { name: "Unavailable", message: /more than 134217728 bytes/ });
 });
 
 test("a service that names no time to wait, or a wrong one, is asked after growing pauses", async () => {
