@@ -18,7 +18,7 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from stratagraph_client import AsyncMemory
+from stratagraph_client import AsyncMemory, InvalidInput
 from stratagraph_client.frameworks.claude_agent import StratagraphSessionStore
 
 SAMPLE = ROOT / "tests" / "data" / "traces" / "claude_code.jsonl"
@@ -86,6 +86,53 @@ async def test_a_transcript_comes_back_exactly_and_is_an_episode(memory: AsyncMe
     assert [one["session_id"] for one in await store.list_sessions("-w")] == ["many"]
     gone = await memory.operations.thread(id=f"claude:-w:{session}", first=50)
     assert gone is None or gone.turns.nodes == []
+
+
+async def test_sessions_whose_names_run_together_are_two(memory: AsyncMemory) -> None:
+    store = StratagraphSessionStore(memory, scope="colons")
+    keys: list[Any] = [
+        {"project_key": "kk:b", "session_id": "c"},
+        {"project_key": "kk", "session_id": "b:c"},
+        {"project_key": "kk%3Ab", "session_id": "c"},
+        {"project_key": "kk", "session_id": "b:agent-c"},
+    ]
+    for number, key in enumerate(keys):
+        await store.append(key, [turn(f"Told in conversation {number}")])
+    threads = [f"claude:{name}" for name in ("kk%3Ab:c", "kk:b%3Ac", "kk%253Ab:c", "kk:b%3Aagent-c")]
+    for number, name in enumerate(threads):
+        assert await said(memory, name) == [f"Told in conversation {number}"]
+    await store.delete(keys[0])
+    assert [await said(memory, name) for name in threads] == [[], *([f"Told in conversation {n}"] for n in (1, 2, 3))]
+    assert await store.load(keys[1]) == [turn("Told in conversation 1")]
+
+
+async def test_what_is_no_entry_and_what_is_no_key_is_refused(memory: AsyncMemory) -> None:
+    store, key = StratagraphSessionStore(memory, scope="refused"), {"project_key": "kk", "session_id": "s"}
+    await store.append(key, [turn("Kept")])  # type: ignore[arg-type]
+    refused: list[Any] = [[5], [None], ["x"], [[1]], [turn("Not kept"), 5], 5, None, [{"x": object()}], {}]
+    for entries in refused:
+        with pytest.raises(InvalidInput):
+            await store.append(key, entries)  # type: ignore[arg-type]
+    assert await store.load(key) == [turn("Kept")]  # type: ignore[arg-type]
+    for wrong in ({**key, "session_id": "\ud800"}, {**key, "project_key": "\udfff"}, {**key, "subpath": "\ud800"}):
+        for asked in (store.append(wrong, [turn("x")]), store.load(wrong), store.delete(wrong)):  # type: ignore[arg-type]
+            with pytest.raises(InvalidInput, match="surrogate"):
+                await asked
+    with pytest.raises(InvalidInput, match="surrogate"):
+        await store.list_sessions("\ud800")
+    with pytest.raises(InvalidInput, match="surrogate"):
+        await store.append(key, [turn("x") | {"sessionId": "\ud800"}])  # type: ignore[arg-type]
+    await store.append(key, [turn("After all")])  # type: ignore[arg-type]
+    assert await said(memory, "claude:kk:s") == ["After all", "Kept"]
+
+
+def turn(text: str) -> Any:
+    return {"type": "user", "message": {"role": "user", "content": text}}
+
+
+async def said(memory: AsyncMemory, thread: str) -> list[str]:
+    found = await memory.operations.thread(id=thread, first=50)
+    return [] if found is None else sorted((node.text or "").removeprefix("user: ") for node in found.turns.nodes)
 
 
 async def add(store: StratagraphSessionStore, key: Any, of: int) -> None:

@@ -22,6 +22,9 @@ from stratagraph_client.errors import (
 from stratagraph_client.timing import seconds_of
 
 M = TypeVar("M", bound=BaseModel)
+MOST_BYTES = 128 << 20  # of an answer without its compression; the service sends half of that at most
+# Ways of compression that make a body at most a thousand times as small: a part of it can be unpacked and then counted.
+CODINGS = "gzip, deflate"
 TRY_LATER = (502, 503, 504)  # what proxies answer while the service is away
 _TOO_MANY = 429
 _REFUSALS: Mapping[int, tuple[type[StratagraphError], str]] = {
@@ -44,24 +47,64 @@ def data_of(body: AnswerBody) -> dict[str, Any]:
     """Return the data of an answer. Raises StratagraphError for an error, and for what is not from the service."""
     try:
         answer = json.loads(body.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict) or not ("data" in answer or "errors" in answer):
         raise _foreign(body)
     return answer_data(answer, seconds_of(body.retry_after))
 
 
+def check_coding(headers: httpx.Headers) -> None:
+    """Raise StratagraphError for a body that is compressed in another way, or twice."""
+    if headers.get("content-encoding", "").strip().lower() not in ("", "identity", *CODINGS.split(", ")):
+        raise not_of_the_service("it is compressed as it was not asked for")
+
+
+class Parts:
+    """The parts of a body as they come, up to MOST_BYTES. Raises StratagraphError for more."""
+
+    def __init__(self, headers: httpx.Headers) -> None:
+        check_coding(headers)
+        self._parts: list[bytes] = []
+        self._left = MOST_BYTES
+
+    def add(self, part: bytes) -> None:
+        """Keep the next part."""
+        self._left -= len(part)
+        if self._left < 0:
+            self._parts.clear()
+            raise not_of_the_service(f"more than {MOST_BYTES} bytes")
+        self._parts.append(part)
+
+    def body(self) -> bytes:
+        """Return the whole."""
+        return b"".join(self._parts)
+
+
+def not_of_the_service(said: str) -> StratagraphError:
+    """Return the error for an answer that no Stratagraph service gives; `said` is what is wrong with it."""
+    return Unavailable(
+        f"The answer is not that of a Stratagraph service ({said}); check the url.", code="UNAVAILABLE", retryable=False
+    )
+
+
 def answer_data(answer: Mapping[str, Any], retry_after: float | None = None) -> dict[str, Any]:
     """Return the data of a GraphQL answer. Raises the first error in it, also one that is a member of a result."""
     if errors := answer.get("errors"):
-        fields = dict(errors[0].get("extensions") or {})
+        first = errors[0] if isinstance(errors, list) else None
+        fields = (first.get("extensions") or {}) if isinstance(first, dict) else None
+        if not isinstance(first, dict) or not isinstance(fields, dict):
+            raise not_of_the_service("its errors have another form")
+        error = error_of(fields, str(first.get("message")))
         if retry_after is not None:
-            fields["retryAfter"] = max(retry_after, fields.get("retryAfter") or 0.0)
-        raise error_of(fields, errors[0]["message"])
-    data: dict[str, Any] = answer.get("data") or {}
+            error.retry_after = max(retry_after, error.retry_after or 0.0)
+        raise error
+    data = answer.get("data") or {}
+    if not isinstance(data, dict):
+        raise not_of_the_service("its data has another form")
     for value in data.values():
         if isinstance(value, dict) and "retryable" in value and "code" in value:
-            raise error_of(value, value["message"])
+            raise error_of(value, str(value.get("message")))
     return data
 
 
@@ -101,9 +144,7 @@ def _foreign(body: AnswerBody) -> StratagraphError:
     if body.status in _REFUSALS:
         class_, code = _REFUSALS[body.status]
         return class_(f"A proxy before the service refused the request ({said}).", code=code)
-    return Unavailable(
-        f"The answer is not that of a Stratagraph service ({said}); check the url.", code="UNAVAILABLE", retryable=False
-    )
+    return not_of_the_service(said)
 
 
 def refuse_stream(body: AnswerBody) -> NoReturn:

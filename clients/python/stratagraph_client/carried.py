@@ -62,7 +62,11 @@ def sequences_in(data: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """Yield the sequence of each write in the answer to a mutation, with whether it was replayed."""
     for value in data.values():
         if isinstance(value, dict):
-            for one in (value, *value.get("results", ()), *value.get("captures", ())):
-                token = one.get("sequence") or (one.get("receipt") or {}).get("sequence")
+            lists = [value.get(name) for name in ("results", "captures")]
+            for one in (value, *(one for found in lists if isinstance(found, list) for one in found)):
+                if not isinstance(one, dict):
+                    continue
+                receipt = one.get("receipt")
+                token = one.get("sequence") or (receipt.get("sequence") if isinstance(receipt, dict) else None)
                 if isinstance(token, str):
                     yield token, bool(one.get("replayed", "captures" in value))

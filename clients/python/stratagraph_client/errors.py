@@ -113,6 +113,7 @@ class RateLimited(Unavailable):
     """The credential has used its share; `retry_after` says when the request may succeed."""
 
 
+LONGEST_WAIT_S = 1e9  # beyond any deadline; more is no time to wait
 _CLASSES: Mapping[str, type[StratagraphError]] = {
     "INVALID_INPUT": InvalidInput,
     "EVIDENCE_REQUIRED": EvidenceRequired,
@@ -141,10 +142,11 @@ def error_of(fields: Mapping[str, object], message: str) -> StratagraphError:
         code=code,
         path=[str(step) for step in path] if isinstance(path, list) else None,
         retryable=bool(fields.get("retryable")),
-        retry_after=float(wait_s) if isinstance(wait_s, int | float) else None,
+        retry_after=float(wait_s) if isinstance(wait_s, int | float) and 0 <= wait_s <= LONGEST_WAIT_S else None,
         problems=[
             Problem(code=str(one.get("code")), message=str(one.get("message")), path=one.get("path"))
             for one in (problems if isinstance(problems, list) else ())
+            if isinstance(one, dict)
         ],
     )
     current = fields.get("current")

@@ -11,7 +11,7 @@ import {
   type TypedDocument,
   type Variables,
 } from "./documents.js";
-import { errorOf, isObject, StratagraphError } from "./errors.js";
+import { errorOf, isObject, shaped, StratagraphError } from "./errors.js";
 import { endable, follow } from "./following.js";
 import { ChangesDocument } from "./generated/graphql.js";
 import { Transport, type CallOptions, type TransportOptions } from "./transport.js";
@@ -117,8 +117,8 @@ export class Client {
     for (;;) {
       const page = pageOf((await this.#read(operation, given, options)) as Narrowed<Result>);
       if (page === null || page === undefined) return;
-      yield* page.nodes;
-      const { hasNextPage, endCursor } = page.pageInfo;
+      yield* shaped(() => [...page.nodes]);
+      const [hasNextPage, endCursor] = shaped(() => [page.pageInfo.hasNextPage, page.pageInfo.endCursor]);
       if (!hasNextPage || endCursor === null || endCursor === given["after"]) return;
       given = { ...given, after: endCursor };
     }
@@ -155,7 +155,7 @@ export class Client {
   /** Return the present position: what is committed from now on follows it. */
   async position(options: CallOptions = {}): Promise<string> {
     const { changes } = await this.run(ChangesDocument, { first: 1 }, options);
-    const { endCursor } = changes.pageInfo;
+    const endCursor = shaped(() => changes.pageInfo.endCursor);
     if (endCursor === null) throw errorOf({ code: "INTERNAL" }, "The service has named no position; report it");
     return endCursor;
   }

@@ -3,7 +3,7 @@
 import { createClient as createSocketClient } from "graphql-ws/client";
 
 import { errorAmong, errorOf, isObject, StratagraphError } from "./errors.js";
-import { dataOf, unreachable, type Transport } from "./transport.js";
+import { dataOf, MOST_BYTES, textOf, tooLarge, unreachable, type Transport } from "./transport.js";
 
 /** Where a connection puts what it receives. */
 export interface Receiver {
@@ -87,9 +87,9 @@ export function overEvents(traceparent?: string): Open {
         const response = await transport.fetch(url, init);
         const type = response.headers.get("content-type") ?? "";
         if (response.body !== null && type.startsWith("text/event-stream")) {
-          return new Response(withPositions(response.body, receiver), { headers: response.headers });
+          return new Response(withPositions(response.body, receiver, (error) => (refused = error), transport.url), { headers: response.headers });
         }
-        dataOf(response, await response.text(), transport.url);
+        dataOf(response, await textOf(response, transport.url), transport.url);
         throw errorOf({ code: "INVALID_INPUT" }, "The document is no subscription; use `run`");
       } catch (error) {
         refused = error instanceof StratagraphError ? error : unreachable(transport.url, error);
@@ -155,7 +155,12 @@ function cutOff(transport: Transport, cause?: unknown): StratagraphError {
  * Turn the positions that heartbeats bring as an `id` without data into events, which graphql-sse passes on in their
  * order. It skips both comments and ids.
  */
-function withPositions(body: ReadableStream<Uint8Array>, receiver: Receiver): ReadableStream<Uint8Array> {
+function withPositions(
+  body: ReadableStream<Uint8Array>,
+  receiver: Receiver,
+  refuse: (error: StratagraphError) => void,
+  url: URL,
+): ReadableStream<Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   let rest = "";
@@ -163,8 +168,15 @@ function withPositions(body: ReadableStream<Uint8Array>, receiver: Receiver): Re
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         receiver.alive();
-        rest += decoder.decode(chunk, { stream: true });
-        const end = rest.lastIndexOf("\n\n");
+        const text = decoder.decode(chunk, { stream: true });
+        rest += text;
+        if (rest.length > MOST_BYTES) {
+          rest = "";
+          refuse(tooLarge(url));
+          controller.error(tooLarge(url));
+          return;
+        }
+        const end = text.includes("\n") ? rest.lastIndexOf("\n\n") : -1; // a long line is not searched for each part
         if (end < 0) return;
         const events = rest.slice(0, end).split("\n\n").map(withPosition);
         rest = rest.slice(end + 2);

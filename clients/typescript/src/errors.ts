@@ -189,7 +189,7 @@ export function errorOf(fields: Readonly<Record<string, unknown>>, message: stri
     code: name,
     path: isPath(path) ? path : null,
     retryable: retryable === true,
-    retryAfter: typeof retryAfter === "number" ? retryAfter : null,
+    retryAfter: typeof retryAfter === "number" && Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : null,
     problems: Array.isArray(problems) ? problems.filter(isProblem) : [],
     current: typeof current === "number" ? current : null,
     cause,
@@ -213,6 +213,18 @@ export function errorAmong(errors: unknown): StratagraphError | null {
   const [first]: unknown[] = errors;
   const { message, extensions } = isObject(first) ? first : {};
   return errorOf(isObject(extensions) ? extensions : {}, typeof message === "string" ? message : "no message");
+}
+
+/** Return what `make` makes of an answer. Throws StratagraphError where the answer has another form. */
+export function shaped<Made>(make: () => Made): Made {
+  try {
+    const made = make();
+    if (made !== undefined) return made;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+  const message = "The answer is not that of a Stratagraph service, or of a later version; check `url`, or install the client of that version";
+  throw errorOf({ code: "INTERNAL" }, message);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

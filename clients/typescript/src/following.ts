@@ -53,7 +53,9 @@ export async function* follow(
     failures += 1;
     const isGone = Date.now() - heardAt > PATIENCE_MS || (!isProven && failures >= ATTEMPTS);
     if (!error.retryable || isGone) throw error;
-    await sleep(pauseMs(failures, error), signal);
+    const wait = pauseMs(failures, error);
+    if (Date.now() + wait - heardAt > PATIENCE_MS) throw error;
+    await sleep(wait, signal);
   }
 }
 

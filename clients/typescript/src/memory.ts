@@ -1,8 +1,8 @@
 // The memory as an agent's program uses it: remember, recall, threads, and the whole API beneath by `run`.
 
-import { Client, type ClientOptions, type FollowOptions } from "./client.js";
-import { newKey } from "./documents.js";
-import { InvalidInput, isObject, NotFound } from "./errors.js";
+import { Client, type ClientOptions, type FollowOptions, type Page } from "./client.js";
+import { newKey, type Narrowed } from "./documents.js";
+import { InvalidInput, isObject, NotFound, shaped } from "./errors.js";
 import {
   AmendDocument,
   ChangedDocument,
@@ -27,6 +27,7 @@ import {
   type RecordFieldsFragment,
   type RecordFilter,
   type RecordOrder,
+  type RecordsQuery,
   type RememberInput,
   type RetrieveGraphInput,
 } from "./generated/graphql.js";
@@ -120,7 +121,7 @@ export class Memory extends Client {
     const context = mentions === undefined ? {} : { context: { mentions: mentions.map((name) => ({ name })) } };
     const input = { source: this.source, ...context, ...more, memory: memoryOf(what, about) };
     const { remember } = await this.run(RememberDocument, { input }, callOf({ signal, deadlineMs, traceparent }));
-    return rememberedOf(remember);
+    return shaped(() => rememberedOf(remember));
   }
 
   /**
@@ -142,7 +143,7 @@ export class Memory extends Client {
       ...{ tokenBudget, minStrength, asOf, validAt },
     };
     const { retrieveGraph } = await this.run(RecallDocument, { input }, callOf({ signal, deadlineMs, traceparent }));
-    return recalledOf(retrieveGraph);
+    return shaped(() => recalledOf(retrieveGraph));
   }
 
   /** Say how a task ended for which memories were recalled; those that were used are strengthened or weakened. */
@@ -155,6 +156,7 @@ export class Memory extends Client {
     const retrievalId = typeof recalled === "string" ? recalled : recalled.retrievalId;
     const input = { retrievalId, outcome, usedRecordIds: [...usedIds] };
     const { reportOutcome } = await this.run(ReportOutcomeDocument, { input }, options);
+    shaped(() => reportOutcome.reinforcedIds.length);
     return reportOutcome;
   }
 
@@ -165,7 +167,8 @@ export class Memory extends Client {
       const message = `There is no record ${recordId} that this credential may read; take an id from recall or records.`;
       throw new NotFound(message, { code: "NOT_FOUND", path: ["id"] });
     }
-    return explanationOf(found.record, found);
+    const { record } = found;
+    return shaped(() => explanationOf(record, found));
   }
 
   /**
@@ -190,7 +193,7 @@ export class Memory extends Client {
       idempotencyKey: idempotencyKey ?? null,
     };
     const { amend } = await this.run(AmendDocument, { input }, call);
-    return correctedOf(amend, recordId);
+    return shaped(() => correctedOf(amend, recordId));
   }
 
   /**
@@ -205,9 +208,11 @@ export class Memory extends Client {
     const { erase = false, ...call } = options;
     if (erase) {
       const input = { target: { recordId }, rationale: reason };
-      await this.run(EraseDocument, { input }, { deadlineMs: ERASING_MS, ...call });
+      const { erase: erased } = await this.run(EraseDocument, { input }, { deadlineMs: ERASING_MS, ...call });
+      shaped(() => erased.receipt);
     } else {
-      await this.run(RetractDocument, { input: { recordId, rationale: reason } }, call);
+      const { retract } = await this.run(RetractDocument, { input: { recordId, rationale: reason } }, call);
+      shaped(() => retract.receipt);
     }
   }
 
@@ -215,13 +220,15 @@ export class Memory extends Client {
   async lessons(task?: string, options: CallOptions & { readonly limit?: number } = {}): Promise<Lessons> {
     const { limit = 10, ...call } = options;
     const { playbook } = await this.run(PlaybookDocument, { query: task ?? null, limit, recordRetrievals: true }, call);
+    shaped(() => playbook.text.length + playbook.lessonIds.length);
     return playbook;
   }
 
   /** Say that lessons helped: all of them, or those with `helpfulIds`. They come first the next time. */
   async credit(lessons: Lessons, helpfulIds?: readonly string[], options: CallOptions = {}): Promise<void> {
     const input = { playbookId: lessons.playbookId, lessonIds: helpfulIds === undefined ? null : [...helpfulIds] };
-    await this.run(CreditLessonsDocument, { input }, options);
+    const { creditLessons } = await this.run(CreditLessonsDocument, { input }, options);
+    shaped(() => Object.keys(creditLessons).length || undefined);
   }
 
   /** Remember what to do for a task, and the mistake that taught it. A lesson on the same task is merged. */
@@ -233,7 +240,7 @@ export class Memory extends Client {
     const { signal, deadlineMs, traceparent, ...more } = options;
     const input = { source: this.source, ...more, task, solution };
     const { learnLesson } = await this.run(LearnLessonDocument, { input }, callOf({ signal, deadlineMs, traceparent }));
-    return learnedOf(learnLesson);
+    return shaped(() => learnedOf(learnLesson));
   }
 
   /** Yield the records that fit a filter, page by page. */
@@ -242,7 +249,10 @@ export class Memory extends Client {
     options: CallOptions & { readonly order?: RecordOrder } = {},
   ): AsyncGenerator<RecordFieldsFragment, void, undefined> {
     const { order, ...call } = options;
-    return this.list(RecordsDocument, { filter, first: 100, ...(order === undefined ? {} : { order }) }, call);
+    const given = { filter, first: 100, ...(order === undefined ? {} : { order }) };
+    const pageOf = (answer: Narrowed<RecordsQuery>): Page<RecordFieldsFragment> =>
+      shaped(() => (isObject(answer.records) ? answer.records : undefined)) as Page<RecordFieldsFragment>;
+    return this.list(RecordsDocument, given, { ...call, in: pageOf });
   }
 
   /** Yield changes as they come, each once, whatever becomes of the connection; each has a position to go on from. */

@@ -32,6 +32,8 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 /** Milliseconds of attempts to connect, for a client that has never reached a service. */
 const FIRST_CONTACT_MS = 3_000;
+/** Bytes of an answer without its compression; the service sends half of that at most. */
+export const MOST_BYTES = 128 * 2 ** 20;
 /** Attempts without a word of the service on how long to wait: together they take 6 to 11 seconds. */
 export const ATTEMPTS = 7;
 
@@ -47,7 +49,9 @@ export class Transport {
   }
 
   get fetch(): (url: string, init: RequestInit) => Promise<Response> {
-    return this.#options.fetch ?? ((url, init) => fetch(url, init));
+    const given = this.#options.fetch ?? ((url, init) => fetch(url, init));
+    // A redirection would send what is remembered to another host.
+    return (url, init) => given(url, { ...init, redirect: "manual" });
   }
 
   /** Return the headers that say who asks, and in which trace. */
@@ -64,7 +68,7 @@ export class Transport {
     const body = bodyOf(operation, variables);
     const begunAt = Date.now();
     const endsAt = begunAt + deadlineMs;
-    for (let attempt = 0; ; ) {
+    for (let attempt = 0, tries = 1; ; tries += 1) {
       try {
         return await this.#attempt(body, call, endsAt, deadlineMs);
       } catch (error) {
@@ -73,7 +77,7 @@ export class Transport {
         // Where nothing was ever reached, there is no service, or `url` is wrong.
         const patienceEndsAt = this.#isReached ? endsAt : Math.min(endsAt, begunAt + FIRST_CONTACT_MS);
         if (error.retryAfter === null) attempt += 1;
-        const wait = pauseMs(attempt, error);
+        const wait = pauseMs(tries, error);
         if (attempt === ATTEMPTS || Date.now() + wait > patienceEndsAt) throw error;
         await sleep(wait, call.signal);
       }
@@ -111,7 +115,7 @@ export class Transport {
         signal: ending.signal,
       });
       this.#isReached = true;
-      return dataOf(response, await response.text(), this.url);
+      return dataOf(response, await textOf(response, this.url), this.url);
     } catch (error) {
       call.signal?.throwIfAborted();
       if (isLate) throw tooLate(deadlineMs);
@@ -121,6 +125,30 @@ export class Transport {
       call.signal?.removeEventListener("abort", stop);
     }
   }
+}
+
+/** Return the body of an answer. Throws StratagraphError for one beyond MOST_BYTES, whatever it was compressed to. */
+export async function textOf(response: Response, url: URL): Promise<string> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    size += part.value.byteLength;
+    if (size > MOST_BYTES) {
+      await reader.cancel();
+      throw tooLarge(url);
+    }
+    text += decoder.decode(part.value, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Return the error of an answer that is larger than any of the service. */
+export function tooLarge(url: URL): StratagraphError {
+  const message = `The answer of ${url.origin} is not that of a Stratagraph service (more than ${MOST_BYTES} bytes); check \`url\``;
+  return errorOf({ code: "UNAVAILABLE" }, message);
 }
 
 /** Return the data of an answer. Throws the error that it is, or that one of its fields is. */
@@ -134,7 +162,7 @@ export function dataOf(response: Response, text: string, url: URL): Record<strin
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   throw errorOf(
     { code: "UNAVAILABLE", retryable: isBusy, retryAfter: Number.isFinite(seconds) ? seconds : null },
-    `${url.origin} answered with status ${response.status} and not as a Stratagraph service does; ` +
+    `The answer of ${url.origin} is not that of a Stratagraph service (status ${response.status}); ` +
       (isBusy ? "wait until it is ready" : "check `url`"),
   );
 }
@@ -144,7 +172,7 @@ export function pauseMs(attempt: number, error?: StratagraphError): number {
   const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, attempt - 1), LONGEST_PAUSE_MS);
   const jittered = pause * (0.5 + Math.random() / 2);
   const retryAfter = error?.retryAfter ?? null;
-  return retryAfter === null ? jittered : retryAfter * 1_000 + Math.random() * FIRST_PAUSE_MS;
+  return retryAfter === null ? jittered : Math.max(jittered, retryAfter * 1_000 + Math.random() * FIRST_PAUSE_MS);
 }
 
 /** Wait. Throws the reason of `signal` if it is aborted before. */

@@ -272,16 +272,18 @@ class AsyncMemory:
         )
         return corrected(revised, record_id)
 
-    async def forget(self, record_id: str, reason: str, *, erase: bool = False) -> None:
+    async def forget(self, record_id: str, reason: str, *, erase: bool = False, timeout_s: float | None = None) -> None:
         """Retract a memory: it is no longer recalled, and stays in the history.
 
         With `erase`, remove it and all that was derived from it alone, with every trace; `reason` must not repeat it.
+        `timeout_s` bounds the call; without it the client's does, or for an erasure 600 seconds, which it may need.
         """
         if erase:
             target = EraseTargetInput(recordId=record_id)
-            await self.operations.erase(EraseInput(target=target, rationale=reason), timeout_s=ERASING_S)
+            timeout = ERASING_S if timeout_s is None else timeout_s
+            await self.operations.erase(EraseInput(target=target, rationale=reason), timeout_s=timeout)
         else:
-            await self.operations.retract(RetractInput(recordId=record_id, rationale=reason))
+            await self.operations.retract(RetractInput(recordId=record_id, rationale=reason), timeout_s=timeout_s)
 
     async def report_outcome(self, recalled: Recalled | str, outcome: Outcome, *, used_ids: Sequence[str] = ()) -> None:
         """Say how a task ended for which memories were recalled; those that were used are strengthened or weakened."""

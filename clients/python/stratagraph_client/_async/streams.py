@@ -10,7 +10,15 @@ from typing import Any, Self
 
 import httpx
 
-from stratagraph_client.answers import AnswerBody, answer_data, connection_error, refuse_stream
+from stratagraph_client.answers import (
+    AnswerBody,
+    Parts,
+    answer_data,
+    check_coding,
+    connection_error,
+    not_of_the_service,
+    refuse_stream,
+)
 from stratagraph_client.errors import StratagraphError, Unavailable
 from stratagraph_client.events import Event, EventParser
 from stratagraph_client.inputs import content_of
@@ -74,12 +82,13 @@ class AsyncStream:
         while True:
             try:
                 event = await self._next_event()
-                self._attempt = 0
-                self._connected_at = self._timing.clock()
                 if event.kind == "complete":
                     await self._disconnect()
                     return None
                 data = _data_of(event)
+                if data is not None or event.id is not None:
+                    self._attempt = 0
+                    self._connected_at = self._timing.clock()
                 if event.id is not None:
                     self.position = event.id
                 if data is not None:
@@ -112,13 +121,16 @@ class AsyncStream:
             "POST",
             self._endpoint,
             content=self._content,
-            headers={**self._headers, "last-event-id": self.position or ""},
+            headers={**self._headers, "last-event-id": (self.position or "").encode("ascii", "replace").decode()},
             timeout=httpx.Timeout(self._timeout_s, read=SILENCE_S),
         )
         self._response = response = await self._http.send(request, stream=True)
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            content = await response.aread()
-            refuse_stream(AnswerBody(response.status_code, response.headers.get("retry-after"), content))
+            parts = Parts(response.headers)
+            async for part in response.aiter_bytes():
+                parts.add(part)
+            refuse_stream(AnswerBody(response.status_code, response.headers.get("retry-after"), parts.body()))
+        check_coding(response.headers)
         self._parser = EventParser()
         return response.aiter_bytes()
 
@@ -136,8 +148,10 @@ def _data_of(event: Event) -> dict[str, Any] | None:
         return None
     try:
         answer = json.loads(event.data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Unavailable("An event of the stream is not JSON.", code="UNAVAILABLE", retryable=True) from None
+    if not isinstance(answer, dict):
+        raise not_of_the_service("an event has another form")
     try:
         return answer_data(answer)
     except StratagraphError as error:

@@ -9,10 +9,11 @@ from typing import Any, Self
 import httpx
 
 from stratagraph_client._async.streams import AsyncStream
-from stratagraph_client.answers import AnswerBody, connection_error, data_of
+from stratagraph_client.answers import CODINGS, AnswerBody, Parts, connection_error, data_of, not_of_the_service, read
 from stratagraph_client.carried import Carried, sequences_in
 from stratagraph_client.errors import AnswerLost, InvalidInput, RateLimited, StratagraphError
 from stratagraph_client.inputs import content_of
+from stratagraph_client.operations.changes import ChangesData
 from stratagraph_client.operations.documents import OPERATIONS
 from stratagraph_client.requests import (
     add_keys,
@@ -49,7 +50,12 @@ class AsyncTransport:
         self._http = http
         self._owns_http = owns_http
         self._endpoint = endpoint
-        self._headers = {"content-type": "application/json", "accept": "application/json", **(headers or {})}
+        self._headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "accept-encoding": CODINGS,
+            **(headers or {}),
+        }
         self._trace = trace
         self._home = Home()
         self._is_reached = False
@@ -162,7 +168,9 @@ class AsyncTransport:
 
     async def position(self) -> str:
         """Return the present position in the log of changes. Raises StratagraphError."""
-        position: str = (await self.call("Changes", {"first": 1}))["changes"]["pageInfo"]["endCursor"]
+        position = read(ChangesData, await self.call("Changes", {"first": 1})).changes.pageInfo.endCursor
+        if position is None:
+            raise not_of_the_service("it names no position")
         return position
 
     async def _send(self, content: bytes, ends_at: float) -> dict[str, Any]:
@@ -176,13 +184,13 @@ class AsyncTransport:
             )
             response = await self._http.send(request, stream=True)
             try:
-                parts = []
+                parts = Parts(response.headers)
                 async for part in response.aiter_bytes():
                     if self.timing.clock() > ends_at:
                         raise httpx.ReadTimeout("the answer took longer than the deadline", request=request)
-                    parts.append(part)
+                    parts.add(part)
             finally:
                 await response.aclose()
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise connection_error(error) from error
-        return data_of(AnswerBody(response.status_code, response.headers.get("retry-after"), b"".join(parts)))
+        return data_of(AnswerBody(response.status_code, response.headers.get("retry-after"), parts.body()))

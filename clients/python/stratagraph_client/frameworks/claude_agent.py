@@ -24,8 +24,8 @@ except ImportError as error:
         "The Claude Agent SDK is not installed; run: pip install 'stratagraph-client[claude-agent]'"
     ) from error
 
-from stratagraph_client import AsyncMemory
-from stratagraph_client.frameworks.claude_entries import EntryReader
+from stratagraph_client import AsyncMemory, InvalidInput
+from stratagraph_client.frameworks.claude_entries import EntryReader, escaped
 from stratagraph_client.frameworks.item_log import ItemLog, line_of
 from stratagraph_client.frameworks.operation_steps import Request, Steps, carry_out_async
 from stratagraph_client.operations.enums import Sensitivity
@@ -55,15 +55,15 @@ class StratagraphSessionStore(SessionStore):
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         """Store entries in one transaction, with what they say and call."""
-        if not entries:
+        lines = _lines(entries)
+        if not lines:
             return
-        lines = [line_of(entry) for entry in entries]
         name = _name(key)
         async with self._lock:  # appends of one program are stored in the order of its calls
             log = self._log(key)
             reader = await self._reader(key, log)
-            captures = [(_thread(key, conversation), one) for conversation, one in reader.read(entries)]
             try:
+                captures = [(_thread(key, conversation), one) for conversation, one in reader.read(entries)]
                 await carry_out_async(self._memory, log.append(lines, captures, self._facts(key)))
             except BaseException:
                 self._readers.pop(name, None)  # it knows entries that may not be stored
@@ -211,10 +211,29 @@ def _name(key: Mapping[str, Any]) -> str:
 
 
 def _thread(key: Mapping[str, Any], conversation: str) -> str:
-    return _short(f"claude:{key['project_key']}:{conversation}")
+    return _short(f"claude:{escaped(key['project_key'])}:{conversation}")
+
+
+def _lines(entries: object) -> list[str]:
+    """Return entries as lines. Raises InvalidInput for what is no entry, which could not be read back."""
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise InvalidInput("Entries are a list of objects, as the SDK makes them.", code="INVALID_INPUT")
+    try:
+        return [line_of(entry) for entry in entries]
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidInput(
+            "An entry is not JSON; append entries as the SDK makes them.", code="INVALID_INPUT"
+        ) from None
 
 
 def _short(name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            "A key of a session has half of a surrogate pair; use a project_key, session_id and subpath that are text.",
+            code="INVALID_INPUT",
+        ) from None
     if len(name) <= MOST_NAME:
         return name
-    return f"{name[:100]}…{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"{name[:100]}…{hashlib.sha256(name.encode()).hexdigest()}"

@@ -39,6 +39,11 @@ _COMMAND_ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.
 _EDITOR, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
 
 
+def escaped(part: str) -> str:
+    """Return a part of a thread's name, of which no two have one text, without the colon between parts."""
+    return part.replace("%", "%25").replace(":", "%3A")
+
+
 @dataclass(slots=True)
 class _Thread:
     """One conversation. `turns` numbers the messages of the model, `known` has its calls and results."""
@@ -80,14 +85,15 @@ class EntryReader:
         self._session = _id(line, "sessionId") or _id(line, "session_id") or self._session
         agent, call = _id(line, "agentId"), _id(line, "parent_tool_use_id")
         uuid, parent = _id(line, "uuid"), _id(line, "parentUuid")
+        session = escaped(self._session)
         if agent is not None:
-            return f"{self._session}:agent-{agent}"
+            return f"{session}:agent-{escaped(agent)}"
         if call is not None:
-            return f"{self._session}:agent-{call}"
+            return f"{session}:agent-{escaped(call)}"
         if line.get("isSidechain") is True and uuid is not None:
             self._sidechains[uuid] = self._sidechains.get(parent or "", uuid)
-            return f"{self._session}:sidechain-{self._sidechains[uuid]}"
-        return self._session
+            return f"{session}:sidechain-{escaped(self._sidechains[uuid])}"
+        return session
 
     def _steps(self, line: Mapping[str, Any], thread: _Thread) -> Iterator[Step]:
         kind, message = line.get("type"), line.get("message")
