@@ -2,7 +2,7 @@
 
 import { Client, type ClientOptions, type FollowOptions, type Page } from "./client.js";
 import { newKey, type Narrowed } from "./documents.js";
-import { InvalidInput, isObject, NotFound, shaped } from "./errors.js";
+import { isObject, NotFound, shaped } from "./errors.js";
 import {
   AmendDocument,
   ChangedDocument,
@@ -31,6 +31,7 @@ import {
   type RememberInput,
   type RetrieveGraphInput,
 } from "./generated/graphql.js";
+import { memoryOf } from "./inputs.js";
 import {
   correctedOf,
   explanationOf,
@@ -281,21 +282,6 @@ export class Memory extends Client {
     if (thread.outcome === null) await thread.close("SUCCESS");
     return result;
   }
-}
-
-function memoryOf(what: string | FactInput | MemoryInput, about: string | undefined): MemoryInput {
-  if (typeof what === "string") return { note: { text: what, ...(about === undefined ? {} : { about }) } };
-  if (!isObject(what)) {
-    throw new InvalidInput(`what: give a text, a fact or another memory, not ${what === null ? "null" : typeof what}`, {
-      code: "INVALID_INPUT",
-      path: ["what"],
-    });
-  }
-  return isFact(what) ? { fact: what } : what;
-}
-
-function isFact(what: FactInput | MemoryInput): what is FactInput {
-  return "predicate" in what;
 }
 
 /** Return the options of a call without those that are not given. */
