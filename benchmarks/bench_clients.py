@@ -76,9 +76,11 @@ def _cases(
         input_ = {
             "taskDescriptor": questions[number],
             "rootLimit": 10,
-            "nodeLimit": 25,
+            "nodeLimit": 10,
+            "maxHops": 0,
             "tokenBudget": 1_000,
             "citationStyle": "NUMBER",
+            "atLeastSequence": memory.sequence,  # the client asks to see its own writes, which takes the service longer
         }
         answer = await _post(http, url, "Recall", input_)
         assert answer["data"]["retrieveGraph"]["retrievalId"]

@@ -64,7 +64,8 @@ async def _measured(url: str, directory: Path, questions: list[str]) -> dict[str
             asked = {
                 "taskDescriptor": questions[number],
                 "rootLimit": LIMIT,
-                "nodeLimit": 25,
+                "nodeLimit": LIMIT,
+                "maxHops": 0,
                 "tokenBudget": TOKEN_BUDGET,
                 "citationStyle": "NUMBER",
             }
