@@ -638,18 +638,3 @@ def test_the_programs_of_the_page_run(service: Service, memory: Memory, block: s
         assert outcomes(memory, thread[0]) == [("success", None)]
     else:
         assert "users/alice/food" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("module", "framework", "extra"),
-    [
-        ("langchain_episodes", "langchain_core", "langgraph"),
-        ("openai_episodes", "agents", "openai-agents"),
-        ("anthropic_episodes", "httpx2", "anthropic"),
-    ],
-)
-def test_without_the_framework_the_import_names_the_extra(module: str, framework: str, extra: str) -> None:
-    hidden = f"import sys; sys.modules[{framework!r}] = None; import stratagraph_client; "
-    program = [sys.executable, "-c", f"{hidden}import stratagraph_client.frameworks.{module}"]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert f"run: pip install 'stratagraph-client[{extra}]'" in done.stderr

@@ -65,14 +65,7 @@ def send(data_dir: Path, request: dict[str, Any], *, tenant: str) -> dict[str, A
         raise InvalidInput(
             f"The document or its variables cannot be sent: {error}; give less deep Unicode text"
         ) from None
-    head = (
-        "POST /graphql HTTP/1.1",
-        "Host: localhost",
-        f"Authorization: {SCHEME} {quote(tenant)}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
-        "Connection: close",
-    )
+    asked = _request("/graphql", body, f"Authorization: {SCHEME} {quote(tenant)}", "Content-Type: application/json")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(LONGEST_S)
         ends_at = time.monotonic() + LONGEST_S
@@ -84,7 +77,7 @@ def send(data_dir: Path, request: dict[str, Any], *, tenant: str) -> dict[str, A
         except OSError:  # it does not run, or has ended
             return None
         try:
-            connection.sendall("\r\n".join((*head, "", "")).encode() + body)
+            connection.sendall(asked)
             received = bytearray()
             while more := connection.recv(_CHUNK):
                 received += more
@@ -99,12 +92,11 @@ def send(data_dir: Path, request: dict[str, Any], *, tenant: str) -> dict[str, A
 
 def ask_to_hand_over(data_dir: Path) -> bool:
     """Ask the program that holds `data_dir` to let it go; return whether it says that it will."""
-    head = (f"POST {HAND_OVER} HTTP/1.1", "Host: localhost", "Content-Length: 0", "Connection: close")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, contextlib.suppress(OSError):
         connection.settimeout(HAND_OVER_S)
         with short(data_dir) as directory:
             connection.connect(f"{directory}/{NAME}")
-        connection.sendall("\r\n".join((*head, "", "")).encode())
+        connection.sendall(_request(HAND_OVER, b""))
         return connection.recv(_CHUNK).startswith(b"HTTP/1.1 202 ")
     return False
 
@@ -121,7 +113,24 @@ def _response(received: bytes) -> dict[str, Any]:
             "The running service ended the connection before it had answered; it may be stopping. Try again, or look"
             " at its log."
         )
-    return {"answer": json.loads(body), "codes": [code for code in headers[CODES].split(",") if code]}
+    return response_of(json.loads(body), headers[CODES])
+
+
+def response_of(answer: Any, codes: str) -> dict[str, Any]:
+    """Return the response that commands read, of an answer and of the value of its header CODES."""
+    return {"answer": answer, "codes": [code for code in codes.split(",") if code]}
+
+
+def _request(path: str, body: bytes, *headers: str) -> bytes:
+    """Return a POST request as it is sent."""
+    head = (
+        f"POST {path} HTTP/1.1",
+        "Host: localhost",
+        *headers,
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+    )
+    return "\r\n".join((*head, "", "")).encode() + body
 
 
 def _connects(connection: socket.socket, address: str) -> bool:

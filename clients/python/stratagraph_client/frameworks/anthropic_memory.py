@@ -104,7 +104,7 @@ class _Files:
         return True
 
     def _pin(self, ids: list[str]) -> Steps[None]:
-        """Pin files and directories: what nobody uses for long is pruned otherwise."""
+        """Pin files and directories, so that they are not pruned when they have not been used for long."""
         rationale = "a file is kept until it is deleted"
         yield from self._revise([{"pin": {"recordId": id_, "pinned": True, "rationale": rationale}} for id_ in ids])
 

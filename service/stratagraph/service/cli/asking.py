@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from stratagraph.service.data_dir import embedded_data_dir
-from stratagraph.service.local_socket import CODES, SCHEME, send
+from stratagraph.service.local_socket import CODES, SCHEME, response_of, send
 from stratagraph.store.model.errors import StratagraphError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ async def _executed(runtime: Runtime, request: Mapping[str, Any], tenant: str) -
     transport = InProcess(local_application(runtime))  # operations have their own deadlines
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None) as http:
         given = await http.post("/graphql", json=request, headers={"Authorization": f"{SCHEME} {quote(tenant)}"})
-    return {"answer": given.json(), "codes": [code for code in given.headers[CODES].split(",") if code]}
+    return response_of(given.json(), given.headers[CODES])
 
 
 def document(name: str) -> str:
