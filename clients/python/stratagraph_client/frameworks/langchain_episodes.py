@@ -119,7 +119,7 @@ class EpisodeCallback(Delivery, BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any) -> None:
         def end() -> None:
             for answers in response.generations:
-                for answer in answers[:1]:  # the graph goes on with the first choice
+                for answer in answers[:1]:  # further choices are not used
                     said = answer.message if isinstance(answer, ChatGeneration) else AIMessage(answer.text)
                     self._episode(run_id).answer(steps_of([said]))
             self._end(run_id, parent_run_id, None)

@@ -36,7 +36,7 @@ Url = Annotated[
 
 
 Scope = Annotated[
-    str | None, typer.Option(help="Scope of all that is stored, such as project:/home/ann/ferry; default: none.")
+    str | None, typer.Option(help="Scope of all that is stored, such as project:/srv/ferry; default: none.")
 ]
 
 
