@@ -55,9 +55,6 @@ class EventLog:
             described = bounded(structlog.contextvars.get_contextvars() | fields)
             theirs.log(level, "%s", " ".join([event, *(f"{name}={value!r}" for name, value in described.items())]))
 
-    def debug(self, event: str, **fields: Any) -> None:
-        self.log(logging.DEBUG, event, **fields)
-
     def info(self, event: str, **fields: Any) -> None:
         self.log(logging.INFO, event, **fields)
 

@@ -82,7 +82,7 @@ class Thread:
         one = tool_capture(
             self._memory.source, self.id, name=name, args=args, result=result, error=error, call_id=call_id
         )
-        characters = len(one.model_dump_json())
+        characters = _characters(one)
         self._waiting.append(one)
         self._waiting_characters += characters
         self._has_events = True
@@ -201,15 +201,13 @@ class Thread:
         What waits is taken from the list first and put back if it was not stored, so that two calls do not send it
         twice; its idempotency keys make that harmless.
         """
-        items, characters = self._waiting, self._waiting_characters
-        self._waiting, self._waiting_characters = [], 0
+        timeout_s = timeout_s or self._timeout_s
+        items, self._waiting, self._waiting_characters = self._waiting, [], 0
         everything = items if last is None else [*items, last]
         done = 0
         try:
             try:
-                stored = self._memory.operations.remember_all(
-                    RememberAllInput(items=everything), timeout_s=timeout_s or self._timeout_s
-                )
+                stored = self._memory.operations.remember_all(RememberAllInput(items=everything), timeout_s=timeout_s)
             except StratagraphError as refused:
                 if refused.retryable:
                     raise
@@ -218,19 +216,17 @@ class Thread:
                 return stored.results[-1]
             for item in items:
                 try:
-                    self._memory.operations.remember(item, timeout_s=timeout_s or self._timeout_s)
+                    self._memory.operations.remember(item, timeout_s=timeout_s)
                 except StratagraphError as refused:
                     if refused.retryable:
                         raise
                     self._refused.append(refused)
                 done += 1
-            return (
-                None if last is None else self._memory.operations.remember(last, timeout_s=timeout_s or self._timeout_s)
-            )
+            return self._memory.operations.remember(last, timeout_s=timeout_s) if last is not None else None
         finally:
             if done < len(items):
                 self._waiting[:0] = items[done:]
-                self._waiting_characters += characters
+                self._waiting_characters += sum(map(_characters, items[done:]))
 
     def _report(self, outcome: Outcome) -> None:
         reports = [
@@ -261,6 +257,11 @@ class Thread:
             for one in others:
                 first.add_note(f"Another capture of the thread was refused, too: {one}")
             raise first
+
+
+def _characters(item: RememberInput) -> int:
+    """Return the length of an item as JSON."""
+    return len(item.model_dump_json())
 
 
 class ToolCall:
